@@ -1,0 +1,54 @@
+"""What can go wrong, in words that say what to do next."""
+
+from __future__ import annotations
+
+
+class MootError(Exception):
+    """Root of everything Moot raises on purpose; the message is fit to be shown to a person."""
+
+
+class BadInput(MootError):
+    """Somebody typed something Moot cannot act on; the message says what would work."""
+
+
+class NotAllowed(MootError):
+    """The one who acts has no right to; the message says who could give it."""
+
+
+class BadSettings(MootError):
+    """A setting is wrong or missing; the message names the key and the fix."""
+
+
+class AlreadyRunning(MootError):
+    """Another process holds the writer's lock on this storage folder."""
+
+
+class BudgetTooSmall(MootError):
+    """Tier 0 alone does not fit the budget; carries the shortfall in characters."""
+
+    def __init__(self, shortfall_chars: int) -> None:
+        super().__init__(
+            f"The context budget is {shortfall_chars} characters too small for what must be told; "
+            "raise [context] budget_chars."
+        )
+        self.shortfall_chars = shortfall_chars
+
+
+class ChatBusy(MootError):
+    """The platform asked to wait; nothing took effect. Try again after ``retry_after_s`` seconds."""
+
+    def __init__(self, retry_after_s: float, why: str = "rate limited") -> None:
+        super().__init__(f"{why}; trying again in {retry_after_s:.0f} s")
+        self.retry_after_s = retry_after_s
+
+
+class ChatUnsure(MootError):
+    """The reply was lost (time-out, cut connection, 5xx): the act may have taken effect or not."""
+
+
+class ChatRefused(MootError):
+    """The platform said no, and would again: no retry. ``code`` is the platform's own word for it."""
+
+    def __init__(self, why: str, code: str = "") -> None:
+        super().__init__(why)
+        self.code = code

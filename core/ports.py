@@ -1,0 +1,127 @@
+"""The doors between rooms: protocols that adapters and edges implement."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from core.model import (
+    ChatEvent,
+    ChatLimits,
+    Check,
+    ConversationKey,
+    EngineEvent,
+    EngineTask,
+    EngineTraits,
+    Exit,
+    HttpCall,
+    Outcome,
+    Post,
+    Posted,
+    Reply,
+    Said,
+    Spawn,
+)
+
+Accept = Callable[[ChatEvent], Awaitable[Reply | None]]
+"""Takes an event in durably: when it returns, the event is a row. An exception means: not taken,
+so the platform must deliver it again (do not acknowledge)."""
+
+
+class Chat(Protocol):
+    """A chat platform. An implementation only translates: it holds no routing and no policy."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def limits(self) -> ChatLimits: ...
+
+    async def run(self, accept: Accept, ready: Callable[[], None]) -> None:
+        """Receive until cancelled; call ``ready`` each time the adapter can (again) receive.
+
+        Raises:
+            BadSettings: a token is refused or of the wrong kind; says which and the fix.
+        """
+        ...
+
+    def render(self, markdown: str, label: str = "") -> tuple[str, ...]:
+        """Turn an agent's Markdown into platform texts, each within ``limits.post_units``.
+
+        ``label`` (plain text) names the speaker on every piece. Empty when nothing visible is
+        left. Pure.
+        """
+        ...
+
+    async def post(self, key: ConversationKey, post: Post) -> Posted:
+        """Send one message, never twice for the same nonce.
+
+        Raises:
+            ChatBusy: nothing took effect, wait.
+            ChatUnsure: it may have taken effect; a later call has ``post.tried_at`` set.
+            ChatRefused: it will never work.
+        """
+        ...
+
+    async def edit(self, key: ConversationKey, message_id: str, post: Post) -> None:
+        """Replace a message of ours (text and buttons). Raises as ``post`` does."""
+        ...
+
+    async def delete(self, key: ConversationKey, message_id: str) -> None:
+        """Remove a message of ours; one that is gone already is no error. Raises as ``post``."""
+        ...
+
+    async def thread(self, key: ConversationKey, limit: int) -> tuple[Said, ...]:
+        """The newest ``limit`` messages of the thread, its root included, oldest first.
+
+        Our own posts are left out. Raises as ``post`` does.
+        """
+        ...
+
+    async def checks(self) -> list[Check]:
+        """What ``moot doctor`` asks of this platform: tokens, kinds, scopes, intents."""
+        ...
+
+
+class Reader(Protocol):
+    """The receiving half of an engine: bytes in, events out; no I/O, no clock."""
+
+    def receive(self, data: bytes) -> Sequence[EngineEvent]:
+        """Take bytes as they arrive, cut anywhere; never raises for what they hold."""
+        ...
+
+    def to_send(self) -> bytes:
+        """Bytes to write to the process now (long-lived dialogues); usually empty."""
+        ...
+
+    def finish(self, end: Exit) -> Outcome:
+        """Judge the run from how it ended and all that was received. Called once, last."""
+        ...
+
+
+class Engine(Protocol):
+    """A coding CLI (or model API) as a sans-I/O protocol."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def traits(self) -> EngineTraits: ...
+
+    @property
+    def env_names(self) -> tuple[str, ...]:
+        """Environment variables this engine may see beside the common allow-list.
+
+        A trailing ``*`` matches a prefix (``ANTHROPIC_*``).
+        """
+        ...
+
+    def start(self, task: EngineTask) -> Spawn | HttpCall:
+        """What to spawn, or to request, for a task.
+
+        Raises:
+            BadInput: the task cannot be given to this engine; says why.
+        """
+        ...
+
+    def reader(self, task: EngineTask) -> Reader: ...
