@@ -534,7 +534,10 @@ class PackFacts:
     """What was loaded for a round: the same object serves every participant of it.
 
     ``messages`` are oldest first and hold what may be shown; ``message_count`` is how many the
-    conversation has in all. ``sources`` maps a section's name to what its source found.
+    conversation has in all. ``sources`` maps a section's name to what its source found. ``fresh``
+    are messages that came after the shared facts of the round were loaded (this round's earlier
+    answers, people who spoke up): they are shown in the participant's own part, so that the shared
+    part stays the same for everybody.
     """
 
     project: ProjectFacts
@@ -544,3 +547,4 @@ class PackFacts:
     seats: tuple[Participant, ...] = ()
     sources: Mapping[str, Candidate] = field(default_factory=dict[str, Candidate])
     notes: tuple[str, ...] = ()
+    fresh: tuple[Message, ...] = ()

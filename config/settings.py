@@ -1,0 +1,253 @@
+"""Settings: default.toml, then the user's moot.toml, then the environment (``MOOT__…``)."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+SECRET_KEYS = (
+    ("slack", "bot_token"),
+    ("slack", "app_token"),
+    ("slack", "signing_secret"),
+    ("discord", "token"),
+)
+
+
+class SettingsError(Exception):
+    """A setting is wrong; the message names the key and the fix."""
+
+
+class _Section(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+class Storage(_Section):
+    dir: Path
+
+    @field_validator("dir")
+    @classmethod
+    def _home(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+
+class Log(_Section):
+    level: Literal["debug", "info", "warning", "error"]
+
+
+class Slack(_Section):
+    enabled: bool | Literal["auto"]
+    mode: Literal["socket", "http"]
+    api_url: str
+    host: str
+    port: int = Field(ge=0, le=65535)
+    bot_token: SecretStr = SecretStr("")
+    app_token: SecretStr = SecretStr("")
+    signing_secret: SecretStr = SecretStr("")
+
+    @property
+    def on(self) -> bool:
+        return bool(self.bot_token.get_secret_value()) if self.enabled == "auto" else self.enabled
+
+
+class Discord(_Section):
+    enabled: bool | Literal["auto"]
+    api_url: str
+    gateway_url: str
+    token: SecretStr = SecretStr("")
+
+    @property
+    def on(self) -> bool:
+        return bool(self.token.get_secret_value()) if self.enabled == "auto" else self.enabled
+
+
+class Access(_Section):
+    allow: tuple[str, ...]
+
+    @field_validator("allow")
+    @classmethod
+    def _shape(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if entry != "*" and not (":" in entry and all(entry.split(":"))):
+                raise ValueError(
+                    f'{entry!r} is not of a known form; use "slack:U123", "discord:USER_ID", '
+                    '"discord:GUILD_ID:role:ROLE_ID" or "*"'
+                )
+        return value
+
+
+class EngineEntry(_Section):
+    path: str = ""
+    model: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    base_url: str = ""
+    use: str = ""
+
+
+class Engines(BaseModel):
+    """``default`` beside one table per engine; a table of another name brings its own engine."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, EngineEntry] = Field(init=False)
+    default: str
+
+    def entry(self, name: str) -> EngineEntry:
+        return (self.__pydantic_extra__ or {}).get(name, EngineEntry())
+
+    @property
+    def named(self) -> dict[str, EngineEntry]:
+        return dict(self.__pydantic_extra__ or {})
+
+
+class Runs(_Section):
+    at_once: int = Field(ge=0)
+    queue_limit: int = Field(ge=1)
+    idle_s: float = Field(gt=0)
+    total_s: float = Field(gt=0)
+
+    @property
+    def slots(self) -> int:
+        return self.at_once or max(2, os.cpu_count() or 1)
+
+
+class Context(_Section):
+    budget_chars: int = Field(ge=4_000)
+    max_per_message_chars: int = Field(ge=200)
+    mode: Literal["", "lite", "standard", "full"]
+    history_messages: int = Field(ge=1)
+
+
+class PullSettings(_Section):
+    max_followups: int = Field(ge=0, le=5)
+
+
+class Roundtable(_Section):
+    participants: tuple[str, ...] = Field(min_length=1, max_length=8)
+    rounds: int = Field(ge=1, le=5)
+
+
+class Project(_Section):
+    path: Path
+    channels: tuple[str, ...] = ()
+    permission: Literal["plan", "edit", "full"] = "plan"
+
+    @field_validator("path")
+    @classmethod
+    def _home(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+
+class Settings(BaseSettings):
+    """Everything that can be set; see ``default.toml`` for what each key means."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        env_prefix="MOOT__",
+        env_nested_delimiter="__",
+        extra="forbid",
+        nested_model_default_partial_update=True,
+    )
+    storage: Storage
+    log: Log
+    slack: Slack
+    discord: Discord
+    access: Access
+    engines: Engines
+    runs: Runs
+    context: Context
+    pull: PullSettings
+    roundtable: Roundtable
+    projects: dict[str, Project] = Field(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return env_settings, init_settings
+
+
+def find_config(given: Path | None) -> Path | None:
+    """The user's settings file: the one given, else the first of the usual places that exists."""
+    if given is not None:
+        return given
+    if named := os.environ.get("MOOT_CONFIG"):
+        return Path(named)
+    usual = (Path("moot.toml"), Path("~/.config/moot/moot.toml").expanduser())
+    return next((path for path in usual if path.is_file()), None)
+
+
+def load_settings(given: Path | None = None) -> Settings:
+    """Read all settings.
+
+    Raises:
+        SettingsError: a file cannot be read, a key is unknown or a value is wrong.
+    """
+    merged = tomllib.loads(files("config").joinpath("default.toml").read_text("utf-8"))
+    path = find_config(given)
+    if path is not None:
+        merged = _merge(merged, _read(path))
+    try:
+        return Settings(**merged)
+    except ValidationError as error:
+        raise SettingsError(_say(error, path)) from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SettingsError(f"cannot read the settings file {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is no valid TOML: {error}") from None
+    held = [f"[{table}] {key}" for table, key in SECRET_KEYS if _table(data, table).get(key)]
+    if held and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise SettingsError(
+            f"{path} holds {held[0]} and others can read it. Run `chmod 600 {path}`, "
+            "or take the token out and set it in the environment."
+        )
+    return data
+
+
+def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        merged[key] = (
+            _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        )
+    return merged
+
+
+def _say(error: ValidationError, path: Path | None) -> str:
+    """One line per fault, without the value: it may be a secret."""
+    where = f" (in {path} or a MOOT__ variable)" if path else " (in a MOOT__ variable)"
+    lines = []
+    for fault in error.errors(include_url=False, include_input=False, include_context=False):
+        table, *rest = [str(part) for part in fault["loc"]]
+        key = f"[{table}] {'.'.join(rest)}" if rest else table
+        unknown = fault["type"] == "extra_forbidden"
+        what = (
+            "there is no such setting; config/default.toml lists all" if unknown else fault["msg"]
+        )
+        lines.append(f"{key}: {what}")
+    return "\n".join(dict.fromkeys(lines)) + where
