@@ -185,6 +185,23 @@ class Participant:
         return self.persona or self.engine
 
 
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The durable dialogue behind one thread.
+
+    ``opened`` is False while the first post has still to open the thread (``key.root`` is empty);
+    ``engaged`` says that Moot opened it or was mentioned in it; ``caught_up`` is False while the
+    thread's earlier messages have not been read.
+    """
+
+    id: int
+    key: ConversationKey
+    direct: bool
+    opened: bool
+    engaged: bool
+    caught_up: bool
+
+
 TurnKind = Literal["ask", "roundtable"]
 TurnState = Literal["queued", "running", "done", "failed", "cancelled"]
 RunState = Literal["open", "answered", "failed", "cancelled", "cut"]
@@ -205,6 +222,7 @@ class Turn:
     state: TurnState
     mode: str = ""
     queued_at: float = 0.0
+    header: int | None = None  # outbox id of a roundtable's header message
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +301,34 @@ class EngineTraits:
     resumes: bool = False
     local: bool = False
     permissions: frozenset[Permission] = frozenset(("plan", "edit", "full"))
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """How one engine is set up on this host; all of it optional.
+
+    Attributes:
+        path: the program's path ("" = found on PATH by its usual name).
+        model: the model to ask for when a participant names none ("" = the engine's own default).
+        base_url: where an engine behind an HTTP API listens.
+        args: more arguments for every start, after Moot's own.
+        env: names of more environment variables this engine may see (``FAKE_API_KEY``,
+            ``ACME_*``); never those of chat platforms or Moot itself.
+    """
+
+    path: str = ""
+    model: str = ""
+    base_url: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long one run may take, in seconds: without a sign of life, and in all."""
+
+    idle_s: float = 600.0
+    total_s: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +450,7 @@ class Outcome:
 
     ``detail`` is the engine's own explanation, redacted and short; ``unclean`` marks an answer
     that arrived although the stream did not end as it should. ``reset_at`` is free text such as
-    "3:40 PM" when a quota error tells it.
+    "3:40 PM" when a quota error tells it; ``fix`` what helps, where the engine knows it.
     """
 
     kind: OutcomeKind
@@ -414,6 +460,7 @@ class Outcome:
     usage: Usage = Usage()
     unclean: bool = False
     reset_at: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -548,3 +595,28 @@ class PackFacts:
     sources: Mapping[str, Candidate] = field(default_factory=dict[str, Candidate])
     notes: tuple[str, ...] = ()
     fresh: tuple[Message, ...] = ()
+
+
+# --- the outbox ----------------------------------------------------------------------------
+
+OutgoingOp = Literal["post", "edit", "delete"]
+OutgoingKind = Literal["answer", "notice", "header", "pull", "status"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Something owed to a platform. ``target_message`` is the message an edit or deletion means."""
+
+    id: int
+    conversation: Conversation
+    op: OutgoingOp
+    kind: OutgoingKind
+    nonce: str
+    text: str
+    buttons: tuple[Button, ...]
+    title: str
+    attempts: int
+    tried_at: float | None
+    target_message: str = ""
+    run_id: str = ""
+    known_ids: frozenset[str] = frozenset()

@@ -1,0 +1,1 @@
+"""Memory: finding the right message again. Keywords for now; Chroma joins in a later issue."""

@@ -1,0 +1,1 @@
+"""Records: what Moot must not forget, as peewee rows. The only rooms that know SQL."""

@@ -1,0 +1,281 @@
+"""Conversations and what was said in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from peewee import SQL, fn
+
+from core.keywords import index_text, match_query
+from core.model import (
+    AuthorKind,
+    ChatEvent,
+    Conversation,
+    ConversationKey,
+    Message,
+    Participant,
+    Said,
+)
+from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
+
+
+def first_time(event_id: str, now: float) -> bool:
+    """Note a command or button; False when it was taken in before."""
+    return bool(
+        EventRow.insert(event_id=event_id, at=now).on_conflict_ignore().as_rowcount().execute()
+    )
+
+
+def find_conversation(key: ConversationKey) -> Conversation | None:
+    """The conversation of a thread, if Moot knows it."""
+    row = ConversationRow.get_or_none(
+        (ConversationRow.chat == key.chat)
+        & (ConversationRow.space == key.space)
+        & (ConversationRow.channel == key.channel)
+        & (ConversationRow.root == key.root)
+    )
+    return to_conversation(row) if row else None
+
+
+def get_conversation(conversation_id: int) -> Conversation:
+    """The conversation with this id."""
+    return to_conversation(ConversationRow.get_by_id(conversation_id))
+
+
+def open_conversation(
+    key: ConversationKey, *, direct: bool, in_thread: bool, now: float
+) -> Conversation:
+    """The conversation of ``key``, made if it is new.
+
+    A key without a root that is no DM gets a new conversation every time: its first post will open
+    the thread. One that starts inside a thread has earlier messages to read.
+    """
+    pending = not key.root and not direct
+    found = None if pending else find_conversation(key)
+    if found:
+        return found
+    row = ConversationRow.create(
+        chat=key.chat,
+        space=key.space,
+        channel=key.channel,
+        root=None if pending else key.root,
+        direct=direct,
+        caught_up=not in_thread,
+        created_at=now,
+    )
+    return to_conversation(row)
+
+
+def set_engaged(conversation_id: int) -> None:
+    """Moot takes part in this conversation from now on."""
+    ConversationRow.update(engaged=True).where(ConversationRow.id == conversation_id).execute()
+
+
+def set_caught_up(conversation_id: int) -> None:
+    """The thread's earlier messages have been read (or cannot be)."""
+    ConversationRow.update(caught_up=True).where(ConversationRow.id == conversation_id).execute()
+
+
+def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tuple[int, bool]:
+    """Write a message that was heard; returns its id and whether this is news.
+
+    News is a first delivery, or a second one that is addressed to us where the first was not: some
+    workspaces send a mention as two events, and either may come alone.
+    """
+    found = MessageRow.get_or_none(MessageRow.event_id == event.event_id) or MessageRow.get_or_none(
+        (MessageRow.conversation == conversation_id) & (MessageRow.platform_id == event.message_id)
+    )
+    if found:
+        news = addressed and not found.addressed and found.deleted_at is None
+        if news:
+            MessageRow.update(addressed=True).where(MessageRow.id == found.id).execute()
+        return found.id, news
+    row = MessageRow.create(
+        conversation=conversation_id,
+        platform_id=event.message_id,
+        event_id=event.event_id,
+        author_key=f"{event.key.chat}:{event.author.id}",
+        author_name=event.author.name,
+        author_kind=event.author.kind,
+        text=event.text,
+        sent_at=event.sent_at,
+        addressed=addressed,
+    )
+    _index(row.id, event.text)
+    return row.id, True
+
+
+def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
+    """Write a thread's earlier messages; those known already stay as they are."""
+    for item in said:
+        values = {
+            "conversation": conversation_id,
+            "platform_id": item.message_id,
+            "author_key": f"{chat}:{item.author.id}",
+            "author_name": item.author.name,
+            "author_kind": item.author.kind,
+            "text": item.text,
+            "sent_at": item.sent_at,
+        }
+        if not MessageRow.get_or_none(
+            (MessageRow.conversation == conversation_id)
+            & (MessageRow.platform_id == item.message_id)
+        ):
+            _index(MessageRow.create(**values).id, item.text)
+
+
+def add_answer(
+    conversation_id: int,
+    seat: Participant,
+    text: str,
+    *,
+    turn_id: int,
+    now: float,
+    interrupted: bool = False,
+) -> int:
+    """Write what an agent said; returns the message's id."""
+    row = MessageRow.create(
+        conversation=conversation_id,
+        author_key=f"agent:{seat.name}",
+        author_name=seat.name,
+        author_kind="agent",
+        engine=seat.engine,
+        persona=seat.persona,
+        text=text,
+        sent_at=now,
+        turn=turn_id,
+        interrupted=interrupted,
+    )
+    _index(row.id, text)
+    return row.id
+
+
+def change_text(key: ConversationKey, platform_id: str, text: str, now: float) -> int | None:
+    """An edit in chat: the newest text counts. Returns the message's id if it is known."""
+    row = _heard(key, platform_id)
+    if row is None:
+        return None
+    MessageRow.update(text=text, edited_at=now).where(MessageRow.id == row.id).execute()
+    _index(row.id, text)
+    return row.id
+
+
+def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
+    """A deletion in chat: the text is gone from the row and the index. Returns the message's id."""
+    row = _heard(key, platform_id)
+    if row is None:
+        return None
+    MessageRow.update(text="", deleted_at=now).where(MessageRow.id == row.id).execute()
+    MessageIndex.delete().where(MessageIndex.rowid == row.id).execute()
+    return row.id
+
+
+def _heard(key: ConversationKey, platform_id: str) -> MessageRow | None:
+    # An edit or deletion may not tell its thread, so the channel and the message's id decide.
+    return (
+        MessageRow.select()
+        .join(ConversationRow)
+        .where(
+            (ConversationRow.chat == key.chat)
+            & (ConversationRow.space == key.space)
+            & (ConversationRow.channel == key.channel)
+            & (MessageRow.platform_id == platform_id)
+            & MessageRow.deleted_at.is_null()
+        )
+        .first()
+    )
+
+
+def recent(conversation_id: int, limit: int) -> tuple[Message, ...]:
+    """The newest ``limit`` messages that still stand, oldest first."""
+    rows = (
+        MessageRow.select()
+        .where((MessageRow.conversation == conversation_id) & MessageRow.deleted_at.is_null())
+        .order_by(MessageRow.sent_at.desc(), MessageRow.id.desc())
+        .limit(limit)
+    )
+    return tuple(reversed([to_message(row) for row in rows]))
+
+
+def since(conversation_id: int, message_id: int) -> tuple[Message, ...]:
+    """Messages written after the record ``message_id``, in the order they were written."""
+    rows = (
+        MessageRow.select()
+        .where(
+            (MessageRow.conversation == conversation_id)
+            & (MessageRow.id > message_id)
+            & MessageRow.deleted_at.is_null()
+        )
+        .order_by(MessageRow.id)
+    )
+    return tuple(to_message(row) for row in rows)
+
+
+def count(conversation_id: int) -> int:
+    """How many messages stand in the conversation."""
+    return (
+        MessageRow.select()
+        .where((MessageRow.conversation == conversation_id) & MessageRow.deleted_at.is_null())
+        .count()
+    )
+
+
+def search(conversation_id: int, query: str, limit: int) -> tuple[Message, ...]:
+    """Keyword search within one conversation, best first; empty for a query without words."""
+    expression = match_query(query)
+    if not expression:
+        return ()
+    rows = (
+        MessageRow.select()
+        .join(MessageIndex, on=(MessageRow.id == MessageIndex.rowid))
+        .where(
+            (MessageRow.conversation == conversation_id)
+            & MessageRow.deleted_at.is_null()
+            & MessageIndex.match(expression)
+        )
+        .order_by(fn.bm25(SQL("message_fts")), MessageRow.id.desc())
+        .limit(limit)
+    )
+    return tuple(to_message(row) for row in rows)
+
+
+def get_message(message_id: int) -> Message | None:
+    """The message with this record id, unless it was deleted."""
+    row = MessageRow.get_or_none((MessageRow.id == message_id) & MessageRow.deleted_at.is_null())
+    return to_message(row) if row else None
+
+
+def _index(message_id: int, text: str) -> None:
+    MessageIndex.delete().where(MessageIndex.rowid == message_id).execute()
+    MessageIndex.insert(rowid=message_id, body=index_text(text)).execute()
+
+
+def to_conversation(row: ConversationRow) -> Conversation:
+    """A row as a value."""
+    return Conversation(
+        id=row.id,
+        key=ConversationKey(row.chat, row.space, row.channel, row.root or ""),
+        direct=row.direct,
+        opened=row.root is not None,
+        engaged=row.engaged,
+        caught_up=row.caught_up,
+    )
+
+
+def to_message(row: MessageRow) -> Message:
+    """A row as a value."""
+    kind = cast("AuthorKind", row.author_kind)
+    return Message(
+        id=row.id,
+        platform_id=row.platform_id,
+        author_key=row.author_key,
+        author_name=row.author_name,
+        author_kind=kind,
+        text=row.text,
+        sent_at=row.sent_at,
+        engine=row.engine,
+        persona=row.persona,
+        turn_id=row.turn,
+        interrupted=row.interrupted,
+    )

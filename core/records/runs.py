@@ -1,0 +1,190 @@
+"""Runs: one process for one step, from before it exists until it is settled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+from core.model import Outcome, Participant, Pull, Run, RunState, Step, Turn
+from core.records.tables import ConversationRow, PullRow, RunRow, TurnRow
+
+
+def runs_of(turn_id: int) -> tuple[Run, ...]:
+    """All runs of a turn, in the order they were opened."""
+    rows = RunRow.select().where(RunRow.turn == turn_id).order_by(RunRow.opened_at, RunRow.attempt)
+    return tuple(to_run(row) for row in rows)
+
+
+def open_run(
+    run_id: str,
+    turn: Turn,
+    step: Step,
+    seat: Participant,
+    *,
+    can_write: bool,
+    receipt: dict[str, Any],
+    status: int | None,
+    now: float,
+) -> None:
+    """Write the run before its process exists; an earlier cut attempt of the step is counted."""
+    earlier = RunRow.select().where(
+        (RunRow.turn == turn.id)
+        & (RunRow.round == step.round)
+        & (RunRow.seat == step.seat)
+        & (RunRow.hop == step.hop)
+    )
+    RunRow.create(
+        id=run_id,
+        turn=turn.id,
+        round=step.round,
+        seat=step.seat,
+        hop=step.hop,
+        attempt=earlier.count() + 1,
+        can_write=can_write,
+        engine=seat.engine,
+        persona=seat.persona,
+        receipt=json.dumps(receipt, ensure_ascii=False),
+        status=status,
+        opened_at=now,
+    )
+
+
+def set_child(run_id: str, pid: int, started: float) -> None:
+    """The process exists: a later life of Moot can find it."""
+    RunRow.update(pid=pid, pid_started=started).where(RunRow.id == run_id).execute()
+
+
+def set_session(run_id: str, session: str) -> None:
+    """The engine told its session's id; saved as soon as it is known."""
+    RunRow.update(session=session).where(RunRow.id == run_id).execute()
+
+
+def settle_run(
+    run_id: str,
+    state: RunState,
+    outcome: Outcome,
+    *,
+    answer: str,
+    pulls: Sequence[Pull],
+    now: float,
+) -> bool:
+    """Close an open run; False when something else closed it first (a stop, a restart)."""
+    values: dict[str, Any] = {
+        "state": state,
+        "answer": answer,
+        "error": outcome.detail,
+        "outcome": outcome.kind,
+        "usage": json.dumps(asdict(outcome.usage)),
+        "ended_at": now,
+    }
+    if outcome.session:
+        values["session"] = outcome.session
+    changed = (
+        RunRow.update(values).where((RunRow.id == run_id) & (RunRow.state == "open")).execute()
+    )
+    if changed:
+        for pull in pulls:
+            PullRow.create(run=run_id, kind=pull.kind, query=pull.query)
+    return bool(changed)
+
+
+def set_hits(run_id: str, hits: Sequence[int]) -> None:
+    """How much each pull of a run brought, in the order they were asked."""
+    rows = PullRow.select().where(PullRow.run == run_id).order_by(PullRow.id)
+    for row, found in zip(rows, hits, strict=True):
+        PullRow.update(hits=found).where(PullRow.id == row.id).execute()
+
+
+def status_of(run_id: str) -> int | None:
+    """The outbox id of the run's status message."""
+    return RunRow.get_by_id(run_id).status
+
+
+def left_open() -> tuple[tuple[str, int | None, float | None], ...]:
+    """Runs an earlier life left open: (id, child's pid, when the child started)."""
+    rows = RunRow.select().where(RunRow.state == "open")
+    return tuple((row.id, row.pid, row.pid_started) for row in rows)
+
+
+def cut_open_run(run_id: str, now: float) -> Run:
+    """A crash ended this run; returns it as it is now."""
+    RunRow.update(state="cut", error="Moot was interrupted", ended_at=now).where(
+        (RunRow.id == run_id) & (RunRow.state == "open")
+    ).execute()
+    return to_run(RunRow.get_by_id(run_id))
+
+
+def give_up(run_id: str) -> None:
+    """A cut run that will not be made again counts as answered: the thread is told."""
+    RunRow.update(state="failed", outcome="crashed").where(RunRow.id == run_id).execute()
+
+
+def find_run(prefix: str) -> dict[str, Any] | None:
+    """What ``moot pack`` shows: the run whose id starts with ``prefix``, or the newest for "last".
+
+    Returns the stored receipt with ``run``, ``turn``, ``conversation``, ``engine``, ``persona``,
+    ``state``, ``round``, ``seat`` and ``hop`` beside it; None when there is no such run or several.
+    """
+    rows = RunRow.select().order_by(RunRow.opened_at.desc())
+    if prefix != "last":
+        escaped = prefix.replace("%", "").replace("_", "")
+        rows = rows.where(RunRow.id.startswith(escaped))
+    found = list(rows.limit(1 if prefix == "last" else 2))
+    return describe(found[0]) if len(found) == 1 and prefix else None
+
+
+def runs_in_conversation(conversation_id: int, limit: int) -> tuple[dict[str, Any], ...]:
+    """The newest runs of a conversation, newest first, each as ``find_run`` shows it."""
+    rows = (
+        RunRow.select(RunRow, TurnRow)
+        .join(TurnRow)
+        .where(TurnRow.conversation == conversation_id)
+        .order_by(RunRow.opened_at.desc())
+        .limit(limit)
+    )
+    return tuple(describe(row) for row in rows)
+
+
+def describe(row: RunRow) -> dict[str, Any]:
+    """A run and its receipt as one JSON-able object."""
+    turn = TurnRow.get_by_id(row.turn_id)
+    conversation = ConversationRow.get_by_id(turn.conversation_id)
+    return {
+        "run": row.id,
+        **json.loads(row.receipt),
+        "turn": turn.id,
+        "conversation": [
+            conversation.chat,
+            conversation.space,
+            conversation.channel,
+            conversation.root or "",
+        ],
+        "engine": row.engine,
+        "persona": row.persona,
+        "state": row.state,
+        "outcome": row.outcome,
+        "round": row.round,
+        "seat": row.seat,
+        "hop": row.hop,
+        "usage": json.loads(row.usage),
+    }
+
+
+def to_run(row: RunRow) -> Run:
+    """A row as a value, with its pulls."""
+    state = cast("RunState", row.state)
+    asked = PullRow.select().where(PullRow.run == row.id).order_by(PullRow.id)
+    return Run(
+        id=row.id,
+        turn_id=row.turn_id,
+        step=Step(row.round, row.seat, row.hop),
+        state=state,
+        attempt=row.attempt,
+        can_write=row.can_write,
+        session=row.session,
+        answer=row.answer,
+        error=row.error,
+        pulls=tuple(Pull(pull.kind, pull.query) for pull in asked),
+    )

@@ -1,0 +1,90 @@
+"""One thread owns the one connection: the event loop never waits for SQLite."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from peewee import OperationalError, SqliteDatabase
+
+from core.errors import BadSettings
+from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MetaRow
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Records:
+    """The open database. One per process: the tables are bound to it.
+
+    Every call is one function on the owned thread and exactly one transaction (``BEGIN
+    IMMEDIATE``); functions of ``core.records`` compose inside it. Cancelling the await does not
+    cancel the write, so every write is idempotent or guarded by the row's state.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self._read_only = read_only
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
+        self._database = SqliteDatabase(None)
+
+    async def open(self) -> None:
+        """Open (and create or check) the database.
+
+        Raises:
+            BadSettings: the file cannot be opened, or a newer Moot wrote it.
+        """
+        await self._on_thread(self._open)
+
+    async def close(self) -> None:
+        """Close the connection and end the thread; waits for what is under way."""
+        await self._on_thread(self._database.close)
+        self._thread.shutdown(wait=True)
+
+    async def do(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run ``function`` as one transaction and return what it returns."""
+
+        def transaction() -> T:
+            with self._database.atomic("DEFERRED" if self._read_only else "IMMEDIATE"):
+                return function(*args, **kwargs)
+
+        return await self._on_thread(transaction)
+
+    async def _on_thread(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+    def _open(self) -> None:
+        if self._read_only and not self.path.is_file():
+            raise BadSettings(
+                f"There is no database at {self.path} yet: start `moot run` or `moot try` first."
+            )
+        target = f"file:{self.path}?mode=ro" if self._read_only else str(self.path)
+        pragmas = {"busy_timeout": 10_000, "foreign_keys": 1}
+        if not self._read_only:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            pragmas |= {"journal_mode": "wal", "synchronous": "normal", "secure_delete": 1}
+        self._database.init(target, pragmas=pragmas, uri=self._read_only, check_same_thread=False)
+        self._database.bind(ALL_TABLES)
+        try:
+            self._database.connect()
+            if not self._read_only:
+                self.path.chmod(0o600)
+                self._migrate()
+        except OperationalError as error:
+            raise BadSettings(
+                f"Cannot open the database {self.path}: {error}. Check [storage] dir."
+            ) from error
+
+    def _migrate(self) -> None:
+        with self._database.atomic("IMMEDIATE"):
+            self._database.create_tables(ALL_TABLES, safe=True)
+            MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_ignore().execute()
+            found = int(MetaRow.get_by_id("schema").value)
+        if found > SCHEMA_VERSION:
+            raise BadSettings(
+                f"{self.path} was written by a newer Moot (schema {found}, this one knows "
+                f"{SCHEMA_VERSION}). Update Moot, or name another [storage] dir."
+            )

@@ -1,0 +1,180 @@
+"""Turns: questions that wait, are worked on, or are over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from peewee import IntegrityError
+
+from core.model import Participant, Turn, TurnKind, TurnState
+from core.records.tables import ConversationRow, MessageRow, RunRow, TurnRow
+
+_WAITING = ("queued", "running")
+
+
+def queue_turn(
+    conversation_id: int,
+    *,
+    kind: TurnKind,
+    prompt: str,
+    prompt_message_id: int,
+    asker: str,
+    asker_key: str,
+    seats: Sequence[Participant],
+    rounds: int,
+    mode: str,
+    now: float,
+) -> int:
+    """Queue a question; returns the turn's id."""
+    row = TurnRow.create(
+        conversation=conversation_id,
+        kind=kind,
+        prompt=prompt,
+        prompt_message=prompt_message_id,
+        asker=asker,
+        asker_key=asker_key,
+        seats=dump_seats(seats),
+        rounds=rounds,
+        mode=mode,
+        queued_at=now,
+    )
+    MessageRow.update(turn=row.id).where(MessageRow.id == prompt_message_id).execute()
+    return row.id
+
+
+def claim(now: float) -> Turn | None:
+    """Take the oldest queued turn whose conversation has none running; None if there is none."""
+    busy = TurnRow.select(TurnRow.conversation).where(TurnRow.state == "running")
+    row = (
+        TurnRow.select()
+        .where((TurnRow.state == "queued") & TurnRow.conversation.not_in(busy))
+        .order_by(TurnRow.id)
+        .first()
+    )
+    if row is None:
+        return None
+    try:
+        TurnRow.update(state="running", started_at=now).where(
+            (TurnRow.id == row.id) & (TurnRow.state == "queued")
+        ).execute()
+    except IntegrityError:  # another worker was faster: the index keeps one per conversation
+        return None
+    return to_turn(TurnRow.get_by_id(row.id))
+
+
+def get_turn(turn_id: int) -> Turn | None:
+    """The turn with this id."""
+    row = TurnRow.get_or_none(TurnRow.id == turn_id)
+    return to_turn(row) if row else None
+
+
+def end_turn(turn_id: int, state: TurnState, error: str, now: float) -> bool:
+    """End a turn that waits or runs; False when it was over already."""
+    changed = (
+        TurnRow.update(state=state, error=error, ended_at=now)
+        .where((TurnRow.id == turn_id) & TurnRow.state.in_(_WAITING))
+        .execute()
+    )
+    return bool(changed)
+
+
+def set_header(turn_id: int, outbox_id: int) -> None:
+    """Remember which post is a roundtable's header."""
+    TurnRow.update(header=outbox_id).where(TurnRow.id == turn_id).execute()
+
+
+def requeue_running() -> tuple[int, ...]:
+    """After a crash: what ran goes back to the queue, in its old place. Returns the turns' ids."""
+    rows = [row.id for row in TurnRow.select(TurnRow.id).where(TurnRow.state == "running")]
+    TurnRow.update(state="queued").where(TurnRow.id.in_(rows)).execute()
+    return tuple(rows)
+
+
+def waiting(conversation_id: int) -> tuple[Turn, ...]:
+    """Turns of a conversation that run or wait, in order."""
+    rows = (
+        TurnRow.select()
+        .where((TurnRow.conversation == conversation_id) & TurnRow.state.in_(_WAITING))
+        .order_by(TurnRow.id)
+    )
+    return tuple(to_turn(row) for row in rows)
+
+
+def waiting_in_channel(chat: str, space: str, channel: str) -> tuple[Turn, ...]:
+    """Turns that run or wait anywhere in a channel, in order."""
+    rows = (
+        TurnRow.select()
+        .join(ConversationRow)
+        .where(
+            (ConversationRow.chat == chat)
+            & (ConversationRow.space == space)
+            & (ConversationRow.channel == channel)
+            & TurnRow.state.in_(_WAITING)
+        )
+        .order_by(TurnRow.id)
+    )
+    return tuple(to_turn(row) for row in rows)
+
+
+def latest(conversation_id: int) -> Turn | None:
+    """The newest turn of a conversation."""
+    row = (
+        TurnRow.select()
+        .where(TurnRow.conversation == conversation_id)
+        .order_by(TurnRow.id.desc())
+        .first()
+    )
+    return to_turn(row) if row else None
+
+
+def of_prompt(message_id: int) -> Turn | None:
+    """The turn that answers this message, if it is one."""
+    row = TurnRow.get_or_none(TurnRow.prompt_message == message_id)
+    return to_turn(row) if row else None
+
+
+def change_prompt(turn_id: int, prompt: str) -> bool:
+    """An edit of a question that still waits changes it; False when it is too late."""
+    changed = (
+        TurnRow.update(prompt=prompt)
+        .where((TurnRow.id == turn_id) & (TurnRow.state == "queued"))
+        .execute()
+    )
+    return bool(changed)
+
+
+def started_at(turn_id: int) -> float | None:
+    """When the turn was last taken up."""
+    return TurnRow.get_by_id(turn_id).started_at
+
+
+def ever_ran(turn_id: int) -> bool:
+    """Whether any process was opened for this turn."""
+    return RunRow.select().where(RunRow.turn == turn_id).exists()
+
+
+def dump_seats(seats: Sequence[Participant]) -> str:
+    """Seats as they are stored."""
+    return json.dumps([[s.engine, s.persona, s.model] for s in seats])
+
+
+def to_turn(row: TurnRow) -> Turn:
+    """A row as a value."""
+    kind = cast("TurnKind", row.kind)
+    state = cast("TurnState", row.state)
+    return Turn(
+        id=row.id,
+        conversation_id=row.conversation_id,
+        kind=kind,
+        prompt=row.prompt,
+        prompt_message_id=row.prompt_message,
+        asker=row.asker,
+        seats=tuple(Participant(*seat) for seat in json.loads(row.seats)),
+        rounds=row.rounds,
+        state=state,
+        mode=row.mode,
+        queued_at=row.queued_at,
+        header=row.header,
+    )
