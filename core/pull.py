@@ -1,0 +1,275 @@
+r"""Pull markers: what an agent asks for in its answer, and keeping everybody else's words inert.
+
+A marker is a line of its own, indented by at most three spaces, outside code, quotes and comments:
+
+    <!-- pull:memory: why did we choose JWT -->
+
+``tunaflow:tool-request:KIND:QUERY`` on a line of its own (bare or in a comment) is the same thing.
+Only the agent's own final text is ever read for markers; text that comes from anywhere else goes
+through ``neutralise`` before an agent sees it.
+
+What is code is decided line by line by CommonMark's block rules (fences, lists, indented code,
+raw HTML and comments), so that a stream can be filtered with the same rules as the whole.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from copy import copy
+from dataclasses import dataclass, field
+
+from core.model import Pull
+
+KINDS = (
+    "messages",
+    "memory",
+    "sessions",
+    "skill",
+    "code",
+    "graph",
+    "docs",
+    "plan",
+    "artifact",
+    "finding",
+)
+MAX_PULLS = 3
+MAX_QUERY_CHARS = 300
+MAX_LINE_CHARS = 1_000
+
+_PULL = "pull:"
+_LEGACY = "tunaflow:tool-request:"
+_COMMENT = re.compile(r"<!--[ \t]*(pull:|tunaflow:tool-request:)((?:(?!-->).)*)-->", re.IGNORECASE)
+_BARE = re.compile(r"tunaflow:tool-request:[ \t]*[\w-]+[ \t]*:.*", re.IGNORECASE)
+_LIVE = re.compile(r"(<!--\s*)(pull\s*:)|(?<!quoted-)(tunaflow:tool-request:)", re.IGNORECASE)
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?: {1,4}(?=\S)|(?=$))")
+_RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+
+
+# --- markers -----------------------------------------------------------------------------
+
+
+def split_markers(
+    answer: str, *, already: Iterable[Pull] = (), limit: int = MAX_PULLS
+) -> tuple[str, tuple[Pull, ...]]:
+    """Take the markers out of an agent's final answer.
+
+    Every marker is taken out of the text, with its line end; all else stays byte for byte.
+
+    Args:
+        answer: what the agent wrote.
+        already: pulls asked before in this chain; the same kind and normalised query again is
+            not asked twice.
+        limit: how many of the answer's pulls are read; further ones are dropped.
+
+    Returns:
+        The text for people, and the pulls in order, each once. A pull may be of an unknown kind or
+        have a bad query: ``problem`` tells.
+    """
+    ground = Ground()
+    kept: list[str] = []
+    found: dict[tuple[str, str], Pull] = {}
+    asked = {_identity(pull) for pull in already}
+    for line in _lines(answer):
+        pull = _read(line) if ground.step(line) else None
+        if pull is None:
+            kept.append(line)
+        elif _identity(pull) not in asked and len(found) < limit:
+            found.setdefault(_identity(pull), pull)
+    return "".join(kept), tuple(found.values())
+
+
+def problem(pull: Pull, kinds: Collection[str] = KINDS) -> str:
+    """What is wrong with a pull, in words for the agent; "" if it can be resolved.
+
+    Args:
+        pull: as ``split_markers`` gave it.
+        kinds: what may be asked for in this run.
+    """
+    allowed = f"ask as <!-- pull:KIND: query -->, with KIND one of: {', '.join(kinds)}"
+    if pull.kind not in kinds:
+        return f"this kind is not available; {allowed}"
+    if not pull.query:
+        return f"the query is empty; {allowed}"
+    if len(pull.query) > MAX_QUERY_CHARS:
+        return f"the query is longer than {MAX_QUERY_CHARS} characters; ask shorter"
+    return ""
+
+
+def neutralise(text: str) -> str:
+    """Make every marker in ``text`` inert, visibly: ``pull:`` becomes ``quoted-pull:``.
+
+    Nothing else is touched. Also markers in code and in mid-line are changed, since an agent that
+    copies them onto a line of their own would make them live. Doing it twice changes nothing more.
+    """
+    return _LIVE.sub(_quoted, text)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    if match[3]:
+        return f"quoted-{match[3]}"
+    return f"{match[1]}quoted-{match[2]}"
+
+
+def _read(line: str) -> Pull | None:
+    """The pull of a line that stands in the open, if it is a marker."""
+    body = line.strip(" \t\r\n")
+    if len(line) > MAX_LINE_CHARS:
+        return None
+    comment = _COMMENT.fullmatch(body)
+    if comment:
+        inner = comment[2]
+    elif _BARE.fullmatch(body):
+        inner = body[len(_LEGACY) :]
+    else:
+        return None
+    kind, _, query = inner.partition(":")
+    return Pull(kind.strip().lower(), query.strip())
+
+
+def _identity(pull: Pull) -> tuple[str, str]:
+    """Kind and normalised query: width, case and spaces do not make a question new."""
+    folded = unicodedata.normalize("NFKC", pull.query).casefold()
+    return pull.kind, " ".join(folded.split())
+
+
+def _lines(text: str) -> list[str]:
+    r"""Lines with their ends; only ``\n`` ends a line, whatever else is in the text."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+# --- streams -----------------------------------------------------------------------------
+
+
+class Holdback:
+    """Filters a stream of answer text so that no part of a marker is ever shown.
+
+    Holds back only what may still become a marker. All that ``feed`` returned plus ``flush`` is
+    exactly the text that ``split_markers`` gives for the whole.
+    """
+
+    def __init__(self) -> None:
+        self._ground = Ground()
+        self._line = ""
+        self._given = 0
+        self._open = False
+
+    def feed(self, text: str) -> str:
+        """Take the next characters, cut anywhere; return what may be shown now."""
+        shown: list[str] = []
+        for piece in _lines(text):
+            self._line += piece
+            if piece.endswith("\n"):
+                shown.append(self._end_line())
+            elif self._open or not self._may_become_marker():
+                self._open = True
+                shown.append(self._line[self._given :])
+                self._given = len(self._line)
+        return "".join(shown)
+
+    def flush(self) -> str:
+        """The stream has ended: the rest that is no marker."""
+        return self._end_line()
+
+    def _end_line(self) -> str:
+        line, given = self._line, self._given
+        self._line, self._given, self._open = "", 0, False
+        if self._ground.step(line) and _read(line) is not None:
+            return ""
+        return line[given:]
+
+    def _may_become_marker(self) -> bool:
+        body = self._line.lstrip(" \t")
+        if len(self._line) > MAX_LINE_CHARS or not _marker_may_begin(body):
+            return False
+        indent = self._line[: len(self._line) - len(body)]
+        return not body or copy(self._ground).step(f"{indent}x")
+
+
+def _marker_may_begin(body: str) -> bool:
+    """Whether ``body`` (no indent, no line end) is the beginning of some marker line."""
+    low = body.lower()
+    if _begins(low, _LEGACY):
+        return True
+    if not _begins(low, "<!--"):
+        return False
+    inner, closed, after = low[4:].partition("-->")
+    inner = inner.lstrip(" \t")
+    if not any(_begins(inner, word) for word in (_PULL, _LEGACY)):
+        return False
+    return not closed or not after.strip(" \t\r")
+
+
+def _begins(text: str, word: str) -> bool:
+    """One of the two is the beginning of the other."""
+    return text.startswith(word) or word.startswith(text)
+
+
+# --- what is code ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Ground:
+    """Knows, line by line, whether the next line stands in the open or in code.
+
+    Follows CommonMark's block structure as far as it matters for markers: list items (their
+    content may be indented), fenced and indented code, raw HTML that ends with its own tag, and
+    comments. What a block quote holds never stands in the open, since its lines begin with ``>``.
+    """
+
+    fence: str = ""
+    _raw_end: str = ""
+    _lists: tuple[int, ...] = field(default=())
+    _depth: int = 0
+
+    def __copy__(self) -> Ground:
+        return Ground(self.fence, self._raw_end, self._lists, self._depth)
+
+    def step(self, line: str) -> bool:
+        """Take one line in; True if it is a line of its own in the open (a marker would live)."""
+        text = line.rstrip().expandtabs(4)
+        body = text.lstrip(" ")
+        if not body:
+            return False
+        indent = len(text) - len(body)
+        self._leave_lists(indent)
+        if self._raw_end:
+            if self._raw_end in body.lower():
+                self._raw_end = ""
+            return False
+        indent -= self._lists[-1] if self._lists else 0
+        if self.fence:
+            if indent < 4 and len(body) >= len(self.fence) and not body.strip(self.fence[0]):
+                self.fence = ""
+            return False
+        if indent >= 4:
+            return False
+        return self._open_blocks(body, len(text) - len(body))
+
+    def _leave_lists(self, indent: int) -> None:
+        while self._lists and indent < self._lists[-1]:
+            self._lists = self._lists[:-1]
+        if len(self._lists) < self._depth:  # the list item that held the code has ended
+            self.fence = self._raw_end = ""
+            self._depth = len(self._lists)
+
+    def _open_blocks(self, body: str, at: int) -> bool:
+        alone = not body.startswith(">")
+        while item := _ITEM.match(body):
+            alone = False
+            at += len(item[0]) + (not item[0].endswith(" "))
+            self._lists = (*self._lists, at)
+            body = body[len(item[0]) :]
+        if fence := _FENCE.match(body):
+            self.fence = fence[1] or fence[2]
+        elif raw := _RAW.match(body):
+            end = f"</{raw[1].lower()}>"
+            self._raw_end = "" if end in body.lower() else end
+        elif body.startswith("<!--") and "-->" not in body:
+            self._raw_end = "-->"
+        if self.fence or self._raw_end:
+            self._depth = len(self._lists)
+            return False
+        return alone
