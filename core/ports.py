@@ -94,6 +94,14 @@ class Reader(Protocol):
         """Bytes to write to the process now (long-lived dialogues); usually empty."""
         ...
 
+    def settled(self) -> bool:
+        """True once nothing that may still come could change the verdict.
+
+        The closing event was seen, or the failure is final although the engine goes on trying.
+        The process then gets a short while to end by itself before it is ended.
+        """
+        ...
+
     def finish(self, end: Exit) -> Outcome:
         """Judge the run from how it ended and all that was received. Called once, last."""
         ...
@@ -112,7 +120,8 @@ class Engine(Protocol):
     def env_names(self) -> tuple[str, ...]:
         """Environment variables this engine may see beside the common allow-list.
 
-        A trailing ``*`` matches a prefix (``ANTHROPIC_*``).
+        A trailing ``*`` matches a prefix (``ANTHROPIC_*``). ``NAME?OTHER`` lets ``NAME`` through
+        only where ``OTHER`` is set too (``AWS_*?CLAUDE_CODE_USE_BEDROCK``).
         """
         ...
 

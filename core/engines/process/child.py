@@ -1,0 +1,328 @@
+"""One child process: started, fed, read, watched, and ended with everything it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import structlog
+
+from core.engines.process import tree
+from core.model import EngineEvent, EngineTask, Exit, Limits, Outcome, Spawn
+from core.ports import Reader
+from core.streams import plain
+
+log = structlog.get_logger(__name__)
+
+PIPE_BYTES = 2**20  # Gemini loses output on an ordinary pipe (64 KiB)
+STDERR_BYTES = 16 * 1024
+LINGER_S = 5.0  # from the closing event to the exit, before the child is ended
+DRAIN_S = 0.5  # from the exit to the end of the output, which a grandchild may hold open
+INTERRUPT_S, TERMINATE_S, KILL_S = 2.0, 1.0, 1.0
+SPAWN_RECORD_S = 15.0
+
+Why = Literal["", "cancelled", "stalled", "timeout"]
+
+
+class Child:
+    """A supervised process for one task. ``run`` may be called once."""
+
+    def __init__(
+        self,
+        plan: Spawn,
+        task: EngineTask,
+        env: dict[str, str],
+        reader: Reader,
+        *,
+        on_event: Callable[[EngineEvent], None],
+        limits: Limits,
+        cancel: asyncio.Event,
+    ) -> None:
+        self._plan, self._task, self._env, self._reader = plan, task, env, reader
+        self._on_event, self._limits, self._cancel = on_event, limits, cancel
+        self._abandoned = asyncio.Event()
+        self._nudge = asyncio.Event()
+        self._out_ended = asyncio.Event()
+        self._err_tail = bytearray()
+        self._fenced = False  # from here on nothing that arrives counts
+        self._settled_at = 0.0
+        self._broken: BaseException | None = None
+        self._transports: list[asyncio.BaseTransport] = []
+        self._out_pipe: BinaryIO | None = None
+        self._exited: asyncio.Task[int] | None = None
+
+    async def run(self, on_spawn: Callable[[int, float], Awaitable[None]]) -> Outcome:
+        """See ``core.engines.process.run``. Settles everything also when cancelled."""
+        work = asyncio.ensure_future(self._run(on_spawn))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self._abandoned.set()
+            while not work.done():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait({work})
+            if not work.cancelled() and (error := work.exception()) is not None:
+                log.warning("run.failed_while_cancelled", error=repr(error))
+            raise
+
+    async def _run(self, on_spawn: Callable[[int, float], Awaitable[None]]) -> Outcome:
+        problem = await asyncio.to_thread(prepare, self._plan, self._task, self._env)
+        if isinstance(problem, Outcome):
+            return problem
+        try:
+            process = await self._spawn(problem)
+        except OSError as error:
+            self._close()
+            return spawn_failure(error, problem)
+        self._exited = asyncio.ensure_future(process.wait())
+        why: Why = "cancelled"
+        forced = True
+        try:
+            started = await asyncio.to_thread(tree.started_at, process.pid)
+            async with asyncio.timeout(SPAWN_RECORD_S):
+                await on_spawn(process.pid, started)
+            why, forced = await self._watch()
+        finally:
+            self._fenced = self._fenced or why == "cancelled"
+            code = await self._settle(process.pid)
+        if self._broken is not None:
+            raise self._broken
+        detail = f"no output for {self._limits.idle_s:.0f} s" if why == "stalled" else ""
+        if why == "timeout":
+            detail = f"still not finished after {self._limits.total_s:.0f} s"
+        stderr = plain(self._err_tail.decode("utf-8", "replace"))
+        end = Exit(None if forced and not why else code, None, stderr, why, detail)
+        return self._reader.finish(end)
+
+    # --- starting -------------------------------------------------------------------------
+
+    async def _spawn(self, program: str) -> asyncio.subprocess.Process:
+        """Start the program with pipes of our own.
+
+        Not asyncio's: its ``wait`` may itself wait for pipes that a grandchild holds open.
+        """
+        loop = asyncio.get_running_loop()
+        in_read, in_write = os.pipe()
+        out_read, out_write = os.pipe()
+        err_read, err_write = os.pipe()
+        theirs, ours = (in_read, out_write, err_write), (in_write, out_read, err_read)
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):  # more than the system allows: the usual size
+                fcntl.fcntl(out_read, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program,
+                *self._plan.argv[1:],
+                cwd=self._plan.cwd,
+                env=self._env,
+                stdin=in_read,
+                stdout=out_write,
+                stderr=err_write,
+                start_new_session=True,
+                preexec_fn=_interruptible(),
+            )
+        except BaseException:
+            for fd in ours:
+                os.close(fd)
+            raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        self._out_pipe = os.fdopen(out_read, "rb", buffering=0)
+        out, _ = await loop.connect_read_pipe(
+            lambda: _Pipe(self._on_stdout, self._out_ended.set), self._out_pipe
+        )
+        err, _ = await loop.connect_read_pipe(
+            lambda: _Pipe(self._on_stderr, lambda: None), os.fdopen(err_read, "rb", buffering=0)
+        )
+        stdin, _ = await loop.connect_write_pipe(
+            asyncio.BaseProtocol, os.fdopen(in_write, "wb", buffering=0)
+        )
+        self._transports = [out, err, stdin]
+        self._last = self._began = loop.time()
+        if self._plan.stdin:
+            stdin.write(self._plan.stdin)
+        stdin.write_eof()  # after all that was written has gone
+        return process
+
+    # --- watching -------------------------------------------------------------------------
+
+    def _on_stdout(self, data: bytes) -> None:
+        if self._fenced or self._broken is not None:
+            return
+        self._last = asyncio.get_running_loop().time()
+        try:
+            for event in self._reader.receive(data):
+                self._on_event(event)
+            if not self._settled_at and self._reader.settled():
+                self._settled_at = self._last
+                self._nudge.set()
+        except Exception as error:  # noqa: BLE001 - raised again once the child is settled
+            self._broken = error
+            self._nudge.set()
+
+    def _on_stderr(self, data: bytes) -> None:
+        self._err_tail += data
+        del self._err_tail[:-STDERR_BYTES]
+
+    async def _watch(self) -> tuple[Why, bool]:
+        """Wait for the exit or a reason to end the child; whether it has to be ended is second."""
+        assert self._exited is not None
+        loop = asyncio.get_running_loop()
+        waits = [
+            asyncio.ensure_future(e.wait()) for e in (self._cancel, self._abandoned, self._nudge)
+        ]
+        try:
+            while True:
+                if self._cancel.is_set() or self._abandoned.is_set():
+                    return "cancelled", True
+                if self._exited.done() or self._broken is not None:
+                    return "", self._broken is not None
+                now = loop.time()
+                idle, total = self._last + self._limits.idle_s, self._began + self._limits.total_s
+                due = min(idle, total)
+                if self._settled_at:
+                    due = min(due, self._settled_at + LINGER_S)
+                if now >= due:
+                    if self._settled_at:
+                        return "", True
+                    return ("timeout" if now >= total else "stalled"), True
+                pending = {w for w in waits if not w.done()}
+                await asyncio.wait(
+                    {self._exited, *pending},
+                    timeout=due - now,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    # --- ending ---------------------------------------------------------------------------
+
+    async def _settle(self, pid: int) -> int:
+        """End the child and all it started, close the pipes; returns the exit status."""
+        assert self._exited is not None
+        known = await asyncio.to_thread(tree.descendants, pid)
+        for sig, patience_s in (
+            (signal.SIGINT, INTERRUPT_S),
+            (signal.SIGTERM, TERMINATE_S),
+            (signal.SIGKILL, KILL_S),
+        ):
+            if self._exited.done():
+                break
+            tree.signal_group(pid, sig)
+            await asyncio.wait({self._exited}, timeout=patience_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await self._out_ended.wait()
+        found = await asyncio.to_thread(tree.sweep, self._task.run_id, known)
+        if found:
+            log.info("run.leftovers_ended", run=self._task.run_id, count=len(found))
+        self._drain()
+        self._close()
+        await asyncio.sleep(0)  # lets the transports call back once they are closed
+        return self._exited.result() if self._exited.done() else -int(signal.SIGKILL)
+
+    def _drain(self) -> None:
+        """Read what is still in the pipe, without waiting and with a bound."""
+        if self._out_pipe is None or self._out_ended.is_set() or self._fenced:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            for _ in range(2 * PIPE_BYTES // 65536):
+                data = os.read(self._out_pipe.fileno(), 65536)
+                if not data:
+                    return
+                self._on_stdout(data)
+
+    def _close(self) -> None:
+        for transport in self._transports:
+            if isinstance(transport, asyncio.WriteTransport):
+                transport.abort()
+            else:
+                transport.close()
+        self._transports.clear()
+
+
+class _Pipe(asyncio.Protocol):
+    """Hands on what arrives, and says when the other side has closed."""
+
+    def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        self._on_data, self._on_end = on_data, on_end
+
+    def data_received(self, data: bytes) -> None:
+        """See ``asyncio.Protocol``."""
+        self._on_data(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See ``asyncio.Protocol``."""
+        del exc
+        self._on_end()
+
+
+def _nothing(*_: object) -> None:
+    """A signal handler that does nothing; unlike SIG_IGN it is not inherited over exec."""
+
+
+def _interruptible() -> Callable[[], object] | None:
+    """See to it that children react to SIGINT although Moot was started with it ignored.
+
+    A script's ``&`` and nohup do that, and exec passes "ignored" on. Where we may (the main
+    thread), a handler of ours takes its place once; elsewhere the child resets it itself.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        return None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _nothing)
+        return None
+    return lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def prepare(plan: Spawn, task: EngineTask, env: dict[str, str]) -> str | Outcome:
+    """Write the files, find the program. Returns its absolute path, or why it cannot start."""
+    if not Path(plan.cwd).is_dir():
+        return Outcome("bad-config", detail=f"the project folder {plan.cwd} does not exist")
+    try:
+        for name, data in plan.files.items():
+            target = Path(task.scratch, name)
+            if target.parent != Path(task.scratch):
+                return Outcome("bad-config", detail=f"not a plain file name: {name!r}")
+            fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+    except OSError as error:
+        return Outcome("crashed", detail=f"could not write the run's files: {error}")
+    wanted = str(Path(plan.argv[0]).expanduser()) if "/" in plan.argv[0] else plan.argv[0]
+    program = shutil.which(wanted, path=env["PATH"])
+    if program is None:
+        there = Path(wanted).exists() if "/" in wanted else False
+        says = "is not an executable file" if there else "was not found"
+        return Outcome("missing-binary", detail=f"{plan.argv[0]} {says}")
+    return str(Path(program).absolute())
+
+
+def spawn_failure(error: OSError, program: str) -> Outcome:
+    """The outcome of a start that the system refused."""
+    match error:
+        case FileNotFoundError():  # the file is there: it is its interpreter that is not
+            return Outcome("missing-binary", detail=f"{program} cannot run: {error.strerror}")
+        case PermissionError():
+            return Outcome("bad-config", detail=f"not allowed to start {program}")
+        case OSError(errno=8):  # ENOEXEC
+            return Outcome(
+                "missing-binary",
+                detail=f"{program} is only a stub: the install script of its npm package did not "
+                "run, so the real program is missing",
+            )
+        case OSError(errno=7):  # E2BIG
+            return Outcome("bad-config", detail="the arguments and environment are too large")
+        case _:
+            return Outcome("crashed", detail=f"{program} could not be started: {error}")

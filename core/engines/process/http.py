@@ -1,0 +1,101 @@
+"""The same supervision for an engine behind an HTTP API: one request, one outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import aiohttp
+
+from core.model import EngineEvent, Exit, HttpCall, Limits, Outcome
+from core.ports import Reader
+
+CONNECT_S = 10.0
+CHUNK_BYTES = 64 * 1024
+
+
+class _Exchange:
+    """One request under way; ``last`` is the loop's time of the newest bytes."""
+
+    def __init__(
+        self, plan: HttpCall, reader: Reader, on_event: Callable[[EngineEvent], None]
+    ) -> None:
+        self._plan, self._reader, self._on_event = plan, reader, on_event
+        self.last = asyncio.get_running_loop().time()
+        self.status: int | None = None
+
+    async def go(self) -> None:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S)
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.request(
+                self._plan.method,
+                self._plan.url,
+                data=self._plan.body,
+                headers=dict(self._plan.headers),
+                allow_redirects=False,  # what is sent is meant for this host only
+            ) as response,
+        ):
+            self.status = response.status
+            async for data in response.content.iter_chunked(CHUNK_BYTES):
+                self.last = asyncio.get_running_loop().time()
+                for event in self._reader.receive(data):
+                    self._on_event(event)
+
+
+async def call(
+    plan: HttpCall,
+    reader: Reader,
+    *,
+    on_event: Callable[[EngineEvent], None],
+    limits: Limits,
+    cancel: asyncio.Event,
+) -> Outcome:
+    """Send ``plan`` and feed the answer to ``reader``; the same promises as for a process."""
+    exchange = _Exchange(plan, reader, on_event)
+    work = asyncio.ensure_future(exchange.go())
+    stop = asyncio.ensure_future(cancel.wait())
+    try:
+        end = await _watch(exchange, work, stop, limits)
+    finally:
+        for task in (work, stop):
+            task.cancel()
+        await asyncio.wait({work, stop})
+    ended = _ending(work, exchange)
+    return reader.finish(end or ended)
+
+
+async def _watch(
+    exchange: _Exchange, work: asyncio.Future[None], stop: asyncio.Future[bool], limits: Limits
+) -> Exit | None:
+    """Wait; returns why the exchange is to be broken off, or ``None`` when it ended by itself."""
+    loop = asyncio.get_running_loop()
+    total = loop.time() + limits.total_s
+    while True:
+        if stop.done():
+            return Exit(why="cancelled", status=exchange.status)
+        if work.done():
+            return None
+        now, due = loop.time(), min(exchange.last + limits.idle_s, total)
+        if now >= due:
+            if now >= total:
+                detail = f"still not finished after {limits.total_s:.0f} s"
+                return Exit(why="timeout", status=exchange.status, detail=detail)
+            detail = f"no output for {limits.idle_s:.0f} s"
+            return Exit(why="stalled", status=exchange.status, detail=detail)
+        await asyncio.wait({work, stop}, timeout=due - now, return_when=asyncio.FIRST_COMPLETED)
+
+
+def _ending(work: asyncio.Future[None], exchange: _Exchange) -> Exit:
+    """How an exchange ended by itself; an error that is not the network's is raised."""
+    with contextlib.suppress(asyncio.CancelledError):
+        error = work.exception()
+        if error is None:
+            return Exit(status=exchange.status)
+        if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
+            if exchange.status is None:
+                return Exit(why="unreachable", detail=str(error) or type(error).__name__)
+            return Exit(status=exchange.status, detail=f"the answer broke off: {error}")
+        raise error
+    return Exit(why="cancelled", status=exchange.status)

@@ -1,0 +1,84 @@
+"""From a task to an outcome: the one entrance for engines of either sort."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+
+from core.engines.process import tree
+from core.engines.process.child import Child
+from core.engines.process.environment import child_environment
+from core.engines.process.http import call
+from core.errors import BadInput
+from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome
+from core.ports import Engine
+from core.streams import redact, secret_values
+
+OnEvent = Callable[[EngineEvent], None]
+OnSpawn = Callable[[int, float], Awaitable[None]]
+
+
+async def run(
+    engine: Engine,
+    task: EngineTask,
+    *,
+    on_event: OnEvent,
+    on_spawn: OnSpawn,
+    limits: Limits,
+    cancel: asyncio.Event,
+    base_env: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Give ``task`` to ``engine`` and see it through to its end.
+
+    Whatever happens, an outcome is returned and nothing that was started is left running: also
+    when the awaiting task is cancelled (then ``CancelledError`` goes on once all is settled,
+    within 5 seconds). After ``cancel`` was set nothing more reaches ``on_event``, and the outcome
+    is ``cancelled`` with the text so far.
+
+    Args:
+        engine: what to run; its ``start`` and ``reader`` are asked once.
+        task: what to ask it.
+        on_event: called on the loop for every event as it is read; must not block. The session's
+            id comes as a ``started`` event as soon as the engine tells it.
+        on_spawn: awaited as soon as there is a child, with its pid and start time (seconds since
+            the epoch, as ``end_leftover`` wants them); not called for HTTP engines.
+        limits: when a run counts as stalled (no output) or as too long.
+        cancel: set it to stop the run.
+        base_env: the environment that the allow-list picks from (default: this process's own).
+    """
+    environ = os.environ if base_env is None else base_env
+    secrets = secret_values(environ.items())
+    reader = engine.reader(task)
+    try:
+        plan = await asyncio.to_thread(engine.start, task)
+    except BadInput as error:
+        return Outcome("bad-config", detail=str(error))
+    if cancel.is_set():
+        return reader.finish(Exit(why="cancelled"))
+    if isinstance(plan, HttpCall):
+        outcome = await call(plan, reader, on_event=on_event, limits=limits, cancel=cancel)
+    else:
+        env = child_environment(environ, engine.env_names, plan.env, task.run_id)
+        child = Child(plan, task, env, reader, on_event=on_event, limits=limits, cancel=cancel)
+        outcome = await child.run(on_spawn)
+    return replace(
+        outcome, text=redact_values(outcome.text, secrets), detail=redact(outcome.detail, secrets)
+    )
+
+
+def redact_values(text: str, secrets: frozenset[str]) -> str:
+    """``text`` without the known secret values (an answer may well show shapes of keys)."""
+    for value in secrets:
+        text = text.replace(value, "[redacted]")
+    return text
+
+
+async def end_leftover(run_id: str, pid: int, started: float) -> list[int]:
+    """End the processes that an earlier life of Moot left running for a run.
+
+    Found by the run's mark in their environment, and by ``pid`` where that is still the process
+    that began at ``started`` (as told to ``on_spawn``). Returns the pids that were found.
+    """
+    return await asyncio.to_thread(tree.end_leftover, run_id, pid, started)

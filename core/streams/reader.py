@@ -1,0 +1,206 @@
+"""What the readers of all JSON-line engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from core.model import EngineEvent, Exit, Outcome, OutcomeKind, Usage
+from core.streams.judge import classify, posing_as_answer, reset_time
+from core.streams.lines import JsonLines, JsonObject, text_of
+from core.streams.say import redact, tail
+
+_MAX_PARTIAL_CHARS = 2_000_000
+_MAX_SHOWN = 200
+
+
+class LineReader:
+    """Base of a reader: lines in, events out, and one judgement at the end.
+
+    A subclass fills ``handlers`` (event type -> method) and calls, as the engine tells them,
+    ``started``, ``delta``, ``message``, ``tool_start``, ``tool_end``, ``fail`` and ``close``.
+    Event types without a handler are counted and ignored, so that a newer CLI does no harm.
+
+    Attributes:
+        type_path: where an event's type stands in its object.
+        fixes: what helps against a kind of outcome, in the engine's own terms.
+        blocks_are_whole: whether ``message`` is only called with complete texts. Where it is, an
+            answer without a closing event counts as an (unclean) answer; where texts come in
+            deltas only, it may be cut, and does not.
+    """
+
+    type_path: tuple[str, ...] = ("type",)
+    fixes: Mapping[OutcomeKind, str] = {}
+    blocks_are_whole = True
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, Callable[[JsonObject], None]] = {}
+        self.usage = Usage()
+        self.session = ""
+        self.answer = ""  # the newest complete text; what comes after a tool replaces it
+        self.partial: list[str] = []  # deltas of the text that is being written
+        self.shown: list[str] = []  # complete texts, in order
+        self.error: tuple[OutcomeKind, str] | None = None
+        self.closed = False  # the engine said itself that the run is over
+        self.succeeded = False  # ... and that it went well
+        self.unfinished_tool = False
+        self.unknown: dict[str, int] = {}
+        self._events: list[EngineEvent] = []
+        self._lines = JsonLines()
+        self._skipped = 0
+        self._open_chars = 0
+        self._final_failure = False
+
+    # --- the port ---------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> tuple[EngineEvent, ...]:
+        """See ``core.ports.Reader``."""
+        for obj in self._lines.feed(data):
+            self._dispatch(obj)
+        while self._skipped < self._lines.skipped:
+            self._skipped += 1
+            self.emit("warning", "one event was too long and was left out", name="skipped")
+        return self._take()
+
+    def to_send(self) -> bytes:
+        """See ``core.ports.Reader``: a one-shot run says nothing more."""
+        return b""
+
+    def settled(self) -> bool:
+        """See ``core.ports.Reader``."""
+        return self.closed or self._final_failure
+
+    def finish(self, end: Exit) -> Outcome:
+        """See ``core.ports.Reader``."""
+        for obj in self._lines.end():
+            self._dispatch(obj)
+        outcome = self._judge(end)
+        reset = reset_time(f"{outcome.detail}\n{outcome.text}") if outcome.kind == "quota" else ""
+        return Outcome(
+            kind=outcome.kind,
+            text=outcome.text,
+            detail=redact(tail(outcome.detail)),
+            session=self.session,
+            usage=self.usage,
+            unclean=outcome.unclean,
+            reset_at=reset,
+            fix=self.fixes.get(outcome.kind, ""),
+        )
+
+    # --- for subclasses -----------------------------------------------------------------
+
+    def emit(self, *args: str, ok: bool = True, **fields: str) -> None:
+        """Queue an event; the arguments are those of ``EngineEvent``."""
+        self._events.append(EngineEvent(*args, ok=ok, **fields))  # type: ignore[arg-type]
+
+    def started(self, session: str) -> None:
+        """The engine named its session; the newest name counts (C116)."""
+        if session and session != self.session:
+            self.session = session
+            self.emit("started", session, id=session)
+
+    def delta(self, text: str) -> None:
+        """A piece of the text that is being written."""
+        if text:
+            self._open_chars += len(text)
+            if self._open_chars <= _MAX_PARTIAL_CHARS:  # a flood must not fill the memory
+                self.partial.append(text)
+            self.emit("delta", text)
+
+    def message(self, text: str) -> None:
+        """A complete text; it stands for the deltas before it."""
+        self.partial.clear()
+        self._open_chars = 0
+        if text.strip():
+            self.answer = text
+            self.shown.append(text)
+            del self.shown[:-_MAX_SHOWN]
+            self.unfinished_tool = False
+            self.emit("message", text)
+
+    def tool_start(self, tool_id: str, name: str, about: str) -> None:
+        """A tool begins; ``about`` is the command or path, cut to one short line."""
+        self.unfinished_tool = True
+        self.emit("tool_start", " ".join(about.split())[:200], name=name, id=tool_id)
+
+    def tool_end(self, tool_id: str, name: str = "", *, ok: bool) -> None:
+        """A tool ended, well or not. Its output is not part of the event."""
+        self.emit("tool_end", name=name, id=tool_id, ok=ok)
+
+    def fail(self, kind: OutcomeKind, detail: str, *, final: bool = False) -> None:
+        """The run failed; the first reason that is more than ``crashed`` counts.
+
+        ``final`` says that the engine may go on trying but cannot succeed: it is then ended.
+        """
+        if self.error is None or (self.error[0] == "crashed" and kind != "crashed"):
+            self.error = (kind, detail)
+        self._final_failure = self._final_failure or final
+
+    def close(self, *, ok: bool) -> None:
+        """The closing event: the engine says that the run is over, well or not."""
+        self.closed, self.succeeded = True, ok
+
+    # --- inside -----------------------------------------------------------------------
+
+    def _dispatch(self, obj: JsonObject) -> None:
+        kind = text_of(obj, *self.type_path)
+        handler = self.handlers.get(kind)
+        if handler is None:
+            self.unknown[kind] = self.unknown.get(kind, 0) + 1
+        else:
+            handler(obj)
+
+    def _take(self) -> tuple[EngineEvent, ...]:
+        events, self._events = tuple(self._events), []
+        return events
+
+    def so_far(self) -> str:
+        """What was visible of the answer when the run broke off: texts and the open delta."""
+        pieces = [*self.shown, "".join(self.partial)]
+        return "\n\n".join(p.strip() for p in pieces if p.strip())[-_MAX_PARTIAL_CHARS:]
+
+    def _judge(self, end: Exit) -> Outcome:
+        if end.why == "cancelled":
+            return Outcome("cancelled", self.so_far())
+        if self.closed and self.succeeded:
+            return self._judge_answer(end)
+        return self._judge_failure(end)
+
+    def _judge_answer(self, end: Exit) -> Outcome:
+        text = self.answer.strip() or "".join(self.partial).strip()
+        if kind := posing_as_answer(text):
+            return Outcome(kind, "", text)
+        if not text:
+            nothing_used = not (self.usage.input_tokens or self.usage.output_tokens)
+            return Outcome("empty", "", NO_TOKENS if nothing_used else NO_TEXT)
+        # A failing exit after a proper end (a hook, our own signal) does not undo the answer.
+        return Outcome("answered", text, unclean=end.code not in (0, None) and not end.why)
+
+    def _judge_failure(self, end: Exit) -> Outcome:
+        text = self.so_far()
+        if self.error is not None:
+            return Outcome(self.error[0], text, self.error[1])
+        said = tail(end.stderr, 2000) or end.detail
+        told = classify(said) if said else "crashed"
+        if end.why in ("stalled", "timeout"):
+            # Some engines only log a refusal and go on waiting for ever (C108).
+            known = told in ("rate", "quota", "auth", "overloaded")
+            return Outcome(told if known else "stalled", text, said if known else end.detail)
+        if end.why == "unreachable":
+            return Outcome("overloaded", text, end.detail)
+        if end.why == "missing-binary" or end.code in (126, 127):
+            return Outcome("missing-binary", text, end.detail or said)
+        if kind := posing_as_answer(self.answer):
+            return Outcome(kind, "", self.answer)
+        whole = self.answer and self.blocks_are_whole and not self.partial
+        if whole and not self.unfinished_tool and end.code == 0:
+            return Outcome("answered", self.answer.strip(), ended_without(end), unclean=True)
+        return Outcome(told, text, said or ended_without(end))
+
+
+NO_TEXT = "It did its work but wrote no text."
+NO_TOKENS = "It used no tokens at all, which is what a used-up limit often looks like."
+
+
+def ended_without(end: Exit) -> str:
+    """How a run ended that had no closing event."""
+    return f"the output ended without a closing event (exit status {end.code})"
