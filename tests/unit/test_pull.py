@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -115,37 +115,12 @@ def test_what_is_wrong_with_a_pull_is_told():
 
 # --- what is code: CommonMark decides ------------------------------------------------------
 
-markers = [M, f" {M}", f"  {M}", f"   {M}", f"    {M}", f"      {M}", f"> {M}", f"- {M}", f"x {M}"]
-blocks = [
-    "",
-    "text",
-    "  text",
-    "    text",
-    "- item",
-    "  - item",
-    "1. item",
-    "10. item",
-    "> quote",
-    "```",
-    "```py",
-    "  ```",
-    "    ```",
-    "````",
-    "~~~",
-    "- ```",
-    "1. ~~~",
-    "> ```",
-    "``` `x`",
-    "# head",
-    "---",
-    "<pre>",
-    "<pre>y</pre>",
-    "<!--",
-    "-->",
-    "`span",
-    "",
-][1:]
-lines = st.sampled_from([*markers, *blocks])
+markers = [M, f" {M}", f"  {M}", f"   {M}", f"    {M}", f"      {M}", f"> {M}", f"- {M}"]
+plain = ["text", "  text", "    text", "-->", "`span", "``` `x`", f"x {M}"]
+items = ["- item", "  - item", "1. item", "- ```", "1. ~~~"]
+fences = ["```", "```py", "  ```", "    ```", "````", "~~~", "> ```"]
+blocks = ["", "", "> quote", "# head", "---", "<pre>", "<pre>y</pre>", "<!--"]
+lines = st.sampled_from([*markers, *plain, *items, *fences, *blocks])
 
 
 def live_lines(text: str) -> set[int]:
@@ -161,6 +136,13 @@ def live_lines(text: str) -> set[int]:
 @given(st.lists(lines, max_size=9))
 @settings(max_examples=1500, deadline=None)
 def test_what_is_live_is_what_commonmark_calls_a_comment_of_its_own(drawn):
+    # A list goes on through an unindented line of the same paragraph; for us it ends there.
+    assume(
+        not any(
+            set(drawn[:n]) & {*items, f"- {M}"} and drawn[n - 1] and line in plain
+            for n, line in enumerate(drawn)
+        )
+    )
     text = "\n".join(drawn)
     live = live_lines(text)
     # A marker that begins a list item is no line of its own for us.
