@@ -243,6 +243,15 @@ class Pull:
 
 
 @dataclass(frozen=True, slots=True)
+class PulledResult:
+    """What a pull brought: ``hits`` are texts of others (data); ``note`` says why there are none."""
+
+    pull: Pull
+    hits: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One process started for one step.
 
@@ -527,6 +536,19 @@ class ContextPack:
 
 
 @dataclass(frozen=True, slots=True)
+class Project:
+    """Where a channel's engines work: an absolute path, and what they may do there.
+
+    ``own`` folders belong to Moot and are made on demand; others must exist.
+    """
+
+    name: str
+    path: str
+    permission: Permission = "plan"
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectFacts:
     """The project a channel belongs to. ``stack`` is one line per manifest found."""
 
@@ -559,6 +581,7 @@ class PackRequest:
         mode: an explicit override, or "".
         topic / round / rounds: for a roundtable (rounds > 0); round counts from 0.
         can_pull / pull_kinds: whether the engine may ask for more, and for what.
+        asker: the name of the one whose prompt it is ("" = not told).
     """
 
     prompt: str
@@ -574,6 +597,7 @@ class PackRequest:
     permission: Permission = "plan"
     can_pull: bool = True
     pull_kinds: tuple[str, ...] = ("messages", "memory")
+    asker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -584,7 +608,9 @@ class PackFacts:
     conversation has in all. ``sources`` maps a section's name to what its source found. ``fresh``
     are messages that came after the shared facts of the round were loaded (this round's earlier
     answers, people who spoke up): they are shown in the participant's own part, so that the shared
-    part stays the same for everybody.
+    part stays the same for everybody. ``absent`` names participants who gave no answer to this
+    turn and why, in a few words of ours ("quota", "timed out"); their error text is nobody's
+    opinion and is not shown.
     """
 
     project: ProjectFacts
@@ -595,6 +621,7 @@ class PackFacts:
     sources: Mapping[str, Candidate] = field(default_factory=dict[str, Candidate])
     notes: tuple[str, ...] = ()
     fresh: tuple[Message, ...] = ()
+    absent: tuple[tuple[Participant, str], ...] = ()
 
 
 # --- the outbox ----------------------------------------------------------------------------
