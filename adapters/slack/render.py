@@ -1,0 +1,107 @@
+"""Markdown to Slack's mrkdwn. Pure.
+
+Sizes are UTF-8 bytes after escaping: Slack splits a post from about 4,000 characters and refuses an
+edit over 4,000 bytes, so what fits here can be posted whole and edited later
+(docs/decisions/0010-slack-message-size.md).
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.markup.flow import Style
+from core.markup.links import misleading
+from core.markup.measure import Unit
+from core.markup.render import render as render_markdown
+from core.markup.split import Limit
+
+MAX_BYTES = 3_900
+
+_EDGE = "\u200b"  # zero-width space: Slack formats only between spaces and punctuation
+_PAIR = re.compile(r"(?<!\w)([*_~])(?=\S)([^\n]{0,300}?\S)\1(?!\w)")
+_TICKS = re.compile(r"`(?=``)")
+_MARKERS = "*_~`"
+_BULLETS = "•◦▪"
+
+
+def escape(text: str) -> str:
+    """The three characters Slack wants escaped, once; nothing in it can ping or link any more."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def render(markdown: str, label: str = "", limit: int = MAX_BYTES) -> tuple[str, ...]:
+    """Turn an agent's Markdown into mrkdwn texts of at most ``limit`` UTF-8 bytes each.
+
+    ``label`` (plain text) names the speaker on every one; several are numbered behind it. Empty
+    when nothing visible is left.
+
+    Raises:
+        BadSettings: ``limit`` is too small to write in.
+    """
+    return render_markdown(markdown, label, _Mrkdwn(), Limit(limit, Unit.BYTES))
+
+
+def render_plain(text: str) -> str:
+    """Plain text, such as a name, as it can stand in a message: escaped, and in no style."""
+    return _Mrkdwn().literal(text)
+
+
+class _Mrkdwn:
+    """Slack's spelling. It has no escape character, so some things are written around."""
+
+    marks: dict[Style, str] = {"bold": "*", "italic": "_", "strike": "~"}  # noqa: RUF012
+    fences_in_quotes = False
+
+    def literal(self, text: str) -> str:
+        return _PAIR.sub(_unpaired, escape(text).replace("`", "ˋ"))
+
+    def guard(self, word: str) -> str:
+        return _EDGE if word.startswith("&gt;") else ""
+
+    def code_span(self, text: str) -> str:
+        """Slack has no longer backtick spans: a backtick inside needs a fence, which may be inline."""
+        if "`" not in text:
+            return f"`{escape(text)}`"
+        return f"``` {self.code(text)} ```"
+
+    def link(self, label: str, url: str) -> str:
+        target = escape(url)
+        if label == url:
+            return f"<{target}>"
+        if misleading(label, url):
+            return f"{self.literal(label)} (<{target}>)"
+        shown = escape(label).replace("|", "∣").replace("\n", " ")
+        return f"<{target}|{shown}>"
+
+    def code(self, text: str) -> str:
+        return _TICKS.sub("`" + _EDGE, escape(text))
+
+    def fence(self, language: str) -> str:  # noqa: ARG002 - Slack would show it as code
+        return "```"
+
+    def heading(self, level: int) -> str | None:  # noqa: ARG002
+        return None
+
+    def bullet(self, depth: int, number: int | None, done: bool | None) -> str:  # noqa: FBT001
+        mark = f"{number}. " if number is not None else f"{_BULLETS[min(depth, 2)]} "
+        if done is None:
+            return mark
+        return (mark if number is not None else "") + ("☑ " if done else "☐ ")
+
+    def edge(self, outside: str, *, styled: bool) -> str:
+        if styled:
+            return _EDGE
+        plain = not outside or outside.isspace()
+        return (
+            ""
+            if plain or (outside.isascii() and not outside.isalnum() and outside not in _MARKERS)
+            else _EDGE
+        )
+
+
+def _unpaired(found: re.Match[str]) -> str:
+    """Characters that Slack would take for marks: one word is shown as code, several are parted."""
+    whole, mark, inside = found[0], found[1], found[2]
+    if not any(ch.isspace() for ch in whole):
+        return f"`{whole}`"
+    return f"{mark}{_EDGE}{inside}{_EDGE}{mark}"

@@ -1,0 +1,64 @@
+"""An agent's answer as the messages of one platform. Pure."""
+
+from __future__ import annotations
+
+from core.markup.flow import Dialect, to_atoms
+from core.markup.measure import visible, well_formed
+from core.markup.parse import parse
+from core.markup.split import Limit, split
+from core.markup.tree import Block, Rule
+
+_LONGEST_LABEL = 80
+
+
+def render(markdown: str, label: str, dialect: Dialect, limit: Limit) -> tuple[str, ...]:
+    """The messages, in order, each within ``limit`` with all that is put around the text.
+
+    ``label`` (plain text) stands in bold on a line of its own above every message, with ``(2/5)``
+    behind it when there are several; without a label nothing is added. Empty when nothing visible
+    is left of the text.
+    """
+    blocks = _trimmed(parse(markdown))
+    if not blocks:
+        return ()
+    atoms = list(to_atoms(blocks, dialect))
+    if not atoms:
+        return ()
+    name = _one_line(label)
+    if not name:
+        return tuple(split(atoms, limit))
+    digits = 1
+    while True:
+        # The longest head any message will have, so that numbering cannot push one over the limit.
+        reserved = limit.unit.size(_head(name, "9" * digits, "9" * digits, dialect))
+        texts = split(atoms, Limit(limit.size - reserved, limit.unit))
+        if len(str(len(texts))) <= digits:
+            break
+        digits += 1
+    if len(texts) == 1:
+        return (_head(name, "", "", dialect) + texts[0],)
+    return tuple(
+        _head(name, str(at), str(len(texts)), dialect) + text for at, text in enumerate(texts, 1)
+    )
+
+
+def _head(name: str, number: str, count: str, dialect: Dialect) -> str:
+    part = f" ({number}/{count})" if count else ""
+    mark = dialect.marks["bold"]
+    return f"{mark}{dialect.literal(name + part)}{mark}\n"
+
+
+def _one_line(label: str) -> str:
+    text = " ".join(well_formed(label).split())
+    if not visible(text):
+        return ""
+    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+
+
+def _trimmed(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Without lines across at the ends: they divide nothing."""
+    while blocks and isinstance(blocks[0], Rule):
+        blocks = blocks[1:]
+    while blocks and isinstance(blocks[-1], Rule):
+        blocks = blocks[:-1]
+    return blocks
