@@ -1,0 +1,339 @@
+"""The one path: a mention, a roundtable's turn and a Pull's follow-up all go through here."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from core.context.followup import build_followup
+from core.context.pack import build_context_pack, receipt
+from core.gather import Gather
+from core.model import (
+    ContextPack,
+    Conversation,
+    ConversationKey,
+    EngineEvent,
+    EngineTask,
+    Limits,
+    Outcome,
+    PackRequest,
+    Participant,
+    Permission,
+    Project,
+    Pull,
+    PulledResult,
+    Run,
+    Said,
+    Step,
+    Turn,
+    TurnState,
+)
+from core.ports import Engine
+from core.records import messages, runs
+from core.records.thread import Records
+from core.settle import Closing, Voice, close_step, end_of_turn, open_step
+from core.table import next_steps
+
+log = structlog.get_logger()
+
+HISTORY_DEADLINE_S = 15.0
+HISTORY_LIMIT = 200
+
+
+class RunEngine(Protocol):
+    """The supervisor, as ``core.engines.process.run`` is shaped."""
+
+    async def __call__(
+        self,
+        engine: Engine,
+        task: EngineTask,
+        *,
+        on_event: Callable[[EngineEvent], None],
+        on_spawn: Callable[[int, float], Awaitable[None]],
+        limits: Limits,
+        cancel: asyncio.Event,
+    ) -> Outcome: ...
+
+
+class Progress(Protocol):
+    """Shows that a run lives; best effort, never awaited by the run."""
+
+    def started(
+        self, run_id: str, conversation: Conversation, turn: Turn, seat: Participant
+    ) -> None: ...
+
+    def event(self, run_id: str, event: EngineEvent) -> None: ...
+
+    def ended(self, run_id: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the turn path needs of the settings. Sizes in characters."""
+
+    budget_chars: int
+    max_per_message_chars: int
+    history_messages: int
+    max_followups: int
+    limits: Limits
+    scratch: Path
+    persona_folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Everything a turn needs, put together once by ``bridge.app``."""
+
+    records: Records
+    engines: Mapping[str, Engine]
+    run_engine: RunEngine
+    voice: Voice
+    history: Callable[[ConversationKey, int], Awaitable[tuple[Said, ...]]]
+    project_of: Callable[[ConversationKey], Project]
+    progress: Progress
+    wake_delivery: Callable[[], None]
+    policy: Policy
+
+
+async def take_turn(turn: Turn, house: House, cancel: asyncio.Event) -> TurnState:
+    """Run every step of ``turn`` not yet settled, then end it. Safe to call again after a crash.
+
+    ``cancel`` ends the running process and settles the turn as cancelled.
+    """
+    conversation = await house.records.do(messages.get_conversation, turn.conversation_id)
+    project = await asyncio.to_thread(_prepared, house.project_of(conversation.key))
+    notes = await _catch_up(conversation, house)
+    gather = Gather(
+        house.records,
+        turn,
+        conversation,
+        project,
+        history_messages=house.policy.history_messages,
+        persona_folder=house.policy.persona_folder,
+        notes=notes,
+    )
+    table = _Table(turn, conversation, project, gather, house, cancel)
+    while not cancel.is_set():
+        done = await house.records.do(runs.runs_of, turn.id)
+        steps = next_steps(turn, done, (), max_hops=house.policy.max_followups)
+        if not steps:
+            break
+        async with asyncio.TaskGroup() as group:  # one step, or a parallel round
+            for step in steps:
+                group.create_task(table.take(step, done))
+    state = await house.records.do(end_of_turn, turn.id, house.voice, time.time())
+    house.wake_delivery()
+    log.info("turn.ended", turn=turn.id, conversation=conversation.id, state=state)
+    return state
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """One turn being worked on."""
+
+    turn: Turn
+    conversation: Conversation
+    project: Project
+    gather: Gather
+    house: House
+    cancel: asyncio.Event
+
+    async def take(self, step: Step, done: Sequence[Run]) -> None:
+        """One step from its pack to its posts."""
+        seat = self.turn.seats[step.seat]
+        run_id = secrets.token_hex(8)
+        bound = {"run": run_id, "turn": self.turn.id, "conversation": self.conversation.id}
+        with structlog.contextvars.bound_contextvars(**bound):
+            chain = _chain(done, step)
+            pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
+            request = await self._request(step, seat)
+            pack = build_context_pack(request, await self.gather.facts(step.round))
+            opened = time.time()
+            await self.house.records.do(
+                open_step,
+                run_id,
+                self.turn,
+                step,
+                seat,
+                self.house.voice,
+                can_write=request.permission != "plan",
+                receipt=receipt(pack),
+                pulled=pulled,
+                asked_by=chain[-1].id if chain else "",
+                now=opened,
+            )
+            log.debug(
+                "run.opened", engine=seat.engine, round=step.round, seat=step.seat, hop=step.hop
+            )
+            self.house.wake_delivery()
+            self.house.progress.started(run_id, self.conversation, self.turn, seat)
+            try:
+                outcome, fresh = await self._ask(run_id, pack, request, chain, pulled)
+            finally:
+                self.house.progress.ended(run_id)
+            closing = Closing(
+                run_id,
+                self.turn,
+                step,
+                seat,
+                outcome,
+                _asked(done, step),
+                fresh,
+                self.house.policy.max_followups,
+            )
+            state = await self.house.records.do(close_step, closing, self.house.voice, time.time())
+            log.info(
+                "run.closed",
+                engine=seat.engine,
+                state=state,
+                outcome=outcome.kind,
+                hop=step.hop,
+                pack_chars=pack.chars,
+                seconds=round(time.time() - opened, 2),
+                input_tokens=outcome.usage.input_tokens,
+                output_tokens=outcome.usage.output_tokens,
+            )
+            self.house.wake_delivery()
+
+    async def _request(self, step: Step, seat: Participant) -> PackRequest:
+        table = self.turn.kind == "roundtable"
+        policy = self.house.policy
+        permission: Permission = "plan" if table else self.project.permission
+        return PackRequest(
+            prompt=self.turn.prompt,
+            prompt_message_id=self.turn.prompt_message_id,
+            participant=seat,
+            persona_text=await self.gather.persona(seat),
+            mode=self.turn.mode,
+            budget_chars=policy.budget_chars,
+            max_per_message_chars=policy.max_per_message_chars,
+            topic=self.turn.prompt if table else "",
+            round=step.round,
+            rounds=self.turn.rounds if table else 0,
+            permission=permission,
+            can_pull=step.hop < policy.max_followups,
+        )
+
+    async def _ask(
+        self,
+        run_id: str,
+        pack: ContextPack,
+        request: PackRequest,
+        chain: Sequence[Run],
+        pulled: Sequence[PulledResult],
+    ) -> tuple[Outcome, bool]:
+        """Ask the engine; says as well whether a lost session made a fresh start necessary."""
+        seat = request.participant
+        engine = self.house.engines.get(seat.engine)
+        if engine is None:
+            detail = f"there is no engine named “{seat.engine}” in the settings"
+            return Outcome("bad-config", detail=detail), False
+        scratch = await asyncio.to_thread(_scratch, self.house.policy.scratch / run_id)
+        task = EngineTask(
+            run_id=run_id,
+            context=pack.context,
+            prompt=pack.prompt,
+            cwd=self.project.path,
+            scratch=str(scratch),
+            permission=request.permission,
+            model=seat.model,
+        )
+        resume = chain[-1].session if chain and engine.traits.resumes else ""
+        try:
+            if not chain:
+                return await self._run(engine, task), False
+            last = not request.can_pull
+            if resume:
+                followup = build_followup(request, pulled, last=last)
+                outcome = await self._run(
+                    engine, replace(task, context="", prompt=followup, resume=resume)
+                )
+                if outcome.kind != "session-lost":
+                    return outcome, False
+            earlier = "\n\n".join(run.answer for run in chain if run.answer)
+            followup = build_followup(request, pulled, last=last, earlier=earlier)
+            return await self._run(engine, replace(task, prompt=followup)), bool(resume)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+    async def _run(self, engine: Engine, task: EngineTask) -> Outcome:
+        records, progress = self.house.records, self.house.progress
+        saving: list[asyncio.Task[None]] = []
+
+        def on_event(event: EngineEvent) -> None:
+            if event.kind == "started" and event.text:
+                saving.append(
+                    asyncio.ensure_future(records.do(runs.set_session, task.run_id, event.text))
+                )
+            progress.event(task.run_id, event)
+
+        async def on_spawn(pid: int, started: float) -> None:
+            await records.do(runs.set_child, task.run_id, pid, started)
+            log.debug("run.spawned", pid=pid)
+
+        log.debug("run.starting", engine=engine.name, chars=len(task.context) + len(task.prompt))
+        try:
+            return await self.house.run_engine(
+                engine,
+                task,
+                on_event=on_event,
+                on_spawn=on_spawn,
+                limits=self.house.policy.limits,
+                cancel=self.cancel,
+            )
+        finally:
+            await asyncio.gather(*saving)
+            log.debug("run.exited")
+
+
+async def _catch_up(conversation: Conversation, house: House) -> tuple[str, ...]:
+    """Read a thread's earlier messages once; what cannot be read is a note on the receipt."""
+    if conversation.caught_up:
+        return ()
+    try:
+        async with asyncio.timeout(HISTORY_DEADLINE_S):
+            said = await house.history(conversation.key, HISTORY_LIMIT)
+    except Exception as error:  # noqa: BLE001 - whatever the platform has: the turn goes on without
+        log.warning("history.failed", conversation=conversation.id, error=str(error)[:200])
+        return ("the thread's earlier messages could not be read",)
+
+    def write() -> None:
+        messages.add_history(conversation.id, conversation.key.chat, said)
+        messages.set_caught_up(conversation.id)
+
+    await house.records.do(write)
+    return ()
+
+
+def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:
+    """The answered hops before ``step``, in order."""
+    return tuple(
+        run
+        for hop in range(step.hop)
+        for run in done
+        if run.step == Step(step.round, step.seat, hop) and run.state == "answered"
+    )
+
+
+def _asked(done: Sequence[Run], step: Step) -> tuple[Pull, ...]:
+    return tuple(pull for run in _chain(done, step) for pull in run.pulls)
+
+
+def _prepared(project: Project) -> Project:
+    """The project with its folder made if it is one of ours."""
+    if project.own:
+        Path(project.path).mkdir(parents=True, exist_ok=True)
+    return project
+
+
+def _scratch(path: Path) -> Path:
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path

@@ -83,9 +83,12 @@ def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tup
     News is a first delivery, or a second one that is addressed to us where the first was not: some
     workspaces send a mention as two events, and either may come alone.
     """
-    found = MessageRow.get_or_none(MessageRow.event_id == event.event_id) or MessageRow.get_or_none(
-        (MessageRow.conversation == conversation_id) & (MessageRow.platform_id == event.message_id)
-    )
+    same = MessageRow.event_id == event.event_id
+    if event.message_id:  # a thread's history may have brought it first, without an event
+        same |= (MessageRow.conversation == conversation_id) & (
+            MessageRow.platform_id == event.message_id
+        )
+    found = MessageRow.get_or_none(same)
     if found:
         news = addressed and not found.addressed and found.deleted_at is None
         if news:
@@ -240,9 +243,13 @@ def search(conversation_id: int, query: str, limit: int) -> tuple[Message, ...]:
     return tuple(to_message(row) for row in rows)
 
 
-def get_message(message_id: int) -> Message | None:
-    """The message with this record id, unless it was deleted."""
-    row = MessageRow.get_or_none((MessageRow.id == message_id) & MessageRow.deleted_at.is_null())
+def get_message(message_id: int, conversation_id: int) -> Message | None:
+    """The message with this record id if it stands in this conversation."""
+    row = MessageRow.get_or_none(
+        (MessageRow.id == message_id)
+        & (MessageRow.conversation == conversation_id)
+        & MessageRow.deleted_at.is_null()
+    )
     return to_message(row) if row else None
 
 

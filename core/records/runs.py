@@ -90,11 +90,16 @@ def settle_run(
     return bool(changed)
 
 
-def set_hits(run_id: str, hits: Sequence[int]) -> None:
-    """How much each pull of a run brought, in the order they were asked."""
-    rows = PullRow.select().where(PullRow.run == run_id).order_by(PullRow.id)
+def set_hits(run_id: str, hits: Sequence[int]) -> bool:
+    """How much each pull of a run brought, in the order they were asked.
+
+    Returns whether this was known before (the follow-up is being made again).
+    """
+    rows = list(PullRow.select().where(PullRow.run == run_id).order_by(PullRow.id))
+    known = all(row.hits is not None for row in rows)
     for row, found in zip(rows, hits, strict=True):
         PullRow.update(hits=found).where(PullRow.id == row.id).execute()
+    return known
 
 
 def status_of(run_id: str) -> int | None:

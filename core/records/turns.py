@@ -44,12 +44,20 @@ def queue_turn(
     return row.id
 
 
-def claim(now: float) -> Turn | None:
-    """Take the oldest queued turn whose conversation has none running; None if there is none."""
+def claim(excluded: Sequence[int], now: float) -> Turn | None:
+    """Take the oldest queued turn whose conversation has none running; None if there is none.
+
+    ``excluded`` are conversations whose last turn is over in the rows while its process is still
+    being ended.
+    """
     busy = TurnRow.select(TurnRow.conversation).where(TurnRow.state == "running")
     row = (
         TurnRow.select()
-        .where((TurnRow.state == "queued") & TurnRow.conversation.not_in(busy))
+        .where(
+            (TurnRow.state == "queued")
+            & TurnRow.conversation.not_in(busy)
+            & TurnRow.conversation.not_in(list(excluded))
+        )
         .order_by(TurnRow.id)
         .first()
     )
@@ -178,3 +186,13 @@ def to_turn(row: TurnRow) -> Turn:
         queued_at=row.queued_at,
         header=row.header,
     )
+
+
+def any_waiting() -> bool:
+    """Whether any turn waits or runs, in any conversation."""
+    return TurnRow.select().where(TurnRow.state.in_(_WAITING)).exists()
+
+
+def any_done_since(at: float) -> bool:
+    """Whether a turn queued since then was answered."""
+    return TurnRow.select().where((TurnRow.queued_at >= at) & (TurnRow.state == "done")).exists()

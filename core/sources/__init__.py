@@ -1,0 +1,1 @@
+"""Sources: where a section's text comes from, pushed into a pack or brought by a Pull."""

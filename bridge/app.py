@@ -1,0 +1,235 @@
+"""The composition root: settings become records, engines, chats and the loops between them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import structlog
+
+from bridge.access import Door
+from bridge.commands import Names, parse_participant
+from bridge.delivery import Delivery
+from bridge.intake import Intake, IntakePolicy
+from bridge.load import choose_default, load_engines, probe_all
+from bridge.lock import writers_lock
+from bridge.progress import StatusMessages
+from bridge.worker import Worker
+from config.settings import Settings
+from core.engines.process import run as run_engine
+from core.errors import BadInput, BadSettings
+from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
+from core.ports import Chat
+from core.records.thread import Records
+from core.turns import House, Policy
+
+log = structlog.get_logger()
+
+DATABASE = "moot.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Moot:
+    """A running Moot: what the commands and tests hold on to."""
+
+    settings: Settings
+    records: Records
+    intake: Intake
+    worker: Worker
+    delivery: Delivery
+    default_engine: str
+
+
+def make_chats(settings: Settings) -> list[Chat]:
+    """The platforms that are switched on.
+
+    Raises:
+        BadSettings: a token is missing.
+    """
+    chats: list[Chat] = []
+    if settings.slack.on:
+        from adapters.slack.chat import SlackChat, SlackConfig
+
+        slack = settings.slack
+        chats.append(
+            SlackChat(
+                SlackConfig(
+                    bot_token=slack.bot_token.get_secret_value(),
+                    app_token=slack.app_token.get_secret_value(),
+                    signing_secret=slack.signing_secret.get_secret_value(),
+                    mode=slack.mode,
+                    api_url=slack.api_url,
+                    host=slack.host,
+                    port=slack.port,
+                )
+            )
+        )
+    if settings.discord.on:
+        from adapters.discord.chat import DiscordChat, DiscordConfig
+
+        discord = settings.discord
+        chats.append(
+            DiscordChat(
+                DiscordConfig(
+                    token=discord.token.get_secret_value(),
+                    api_url=discord.api_url,
+                    gateway_url=discord.gateway_url,
+                )
+            )
+        )
+    return chats
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, chats: Sequence[Chat], *, also_allow: tuple[str, ...] = ()
+) -> AsyncIterator[Moot]:
+    """Moot at work with these chats (not yet listening) until the block ends.
+
+    Raises:
+        AlreadyRunning: another process uses the storage folder.
+        BadSettings: something cannot be set up as it is set.
+    """
+    by_name = {chat.name: chat for chat in chats}
+    folder = settings.storage.dir
+    with writers_lock(folder), as_file(files("config") / "personas") as persona_folder:
+        engines = load_engines(settings.engines)
+        found = await probe_all(engines)
+        default = choose_default(settings.engines.default, found)
+        names = Names(frozenset(engines), personas(settings, persona_folder))
+        records = Records(folder / DATABASE)
+        await records.open()
+        status = StatusMessages(by_name)
+
+        def render(chat: str, markdown: str, label: str = "") -> tuple[str, ...]:
+            return by_name[chat].render(markdown, label) if chat in by_name else (markdown,)
+
+        async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:
+            return await by_name[key.chat].thread(key, limit)
+
+        delivery = Delivery(records, by_name, render, status.posted)
+        house = House(
+            records=records,
+            engines=engines,
+            run_engine=run_engine,
+            voice=render,
+            history=history,
+            project_of=lambda key: project_of(settings, key),
+            progress=status,
+            wake_delivery=delivery.wake,
+            policy=_policy(settings, persona_folder),
+        )
+        worker = Worker(house, settings.runs.slots)
+        intake = Intake(
+            records,
+            Door((*settings.access.allow, *also_allow)),
+            _intake_policy(settings, names, default, found),
+            render,
+            on_turn=worker.wake,
+            on_post=delivery.wake,
+            on_stop=worker.stop,
+        )
+        try:
+            await worker.recover()
+            async with asyncio.TaskGroup() as group:
+                loops = [group.create_task(worker.run()), group.create_task(delivery.run())]
+                try:
+                    yield Moot(settings, records, intake, worker, delivery, default)
+                finally:
+                    for loop in loops:
+                        loop.cancel()
+        finally:
+            await status.close()
+            await records.close()
+
+
+async def listen(moot: Moot, chats: Sequence[Chat]) -> None:
+    """Receive from all chats until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        for chat in chats:
+            group.create_task(chat.run(moot.intake.accept, _ready(chat.name)))
+
+
+def _ready(name: str):  # noqa: ANN202 - a closure of no arguments
+    def ready() -> None:
+        log.info("ready", adapter=name)
+
+    return ready
+
+
+def project_of(settings: Settings, key: ConversationKey) -> Project:
+    """The project of a channel: the first that lists it, else one that takes all, else its own."""
+    here = f"{key.chat}:{key.channel}"
+    for wanted in (here, "*"):
+        for name, project in settings.projects.items():
+            if wanted in project.channels:
+                return Project(name, str(project.path), project.permission)
+    safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
+    return Project(safe, str(settings.storage.dir / "channels" / safe), "plan", own=True)
+
+
+def personas(settings: Settings, shipped: Path) -> frozenset[str]:
+    """Names of all personas: the shipped ones and those of every project."""
+    folders = [
+        shipped,
+        *(project.path / ".moot" / "personas" for project in settings.projects.values()),
+    ]
+    return frozenset(path.stem.lower() for folder in folders for path in folder.glob("*.md"))
+
+
+def _policy(settings: Settings, persona_folder: Path) -> Policy:
+    context, runs = settings.context, settings.runs
+    return Policy(
+        budget_chars=context.budget_chars,
+        max_per_message_chars=context.max_per_message_chars,
+        history_messages=context.history_messages,
+        max_followups=settings.pull.max_followups,
+        limits=Limits(idle_s=runs.idle_s, total_s=runs.total_s),
+        scratch=settings.storage.dir / "scratch",
+        persona_folder=persona_folder,
+    )
+
+
+def _intake_policy(
+    settings: Settings, names: Names, default: str, found: Sequence[EngineInfo]
+) -> IntakePolicy:
+    try:
+        seats = tuple(parse_participant(entry, names) for entry in settings.roundtable.participants)
+    except BadInput as error:
+        raise BadSettings(f"[roundtable] participants: {error}") from None
+    return IntakePolicy(
+        names=names,
+        default_seat=Participant(default),
+        table_engines=_table_engines(settings, default, found),
+        roundtable_seats=seats,
+        rounds=settings.roundtable.rounds,
+        mode=settings.context.mode,
+        queue_limit=settings.runs.queue_limit,
+    )
+
+
+def _table_engines(
+    settings: Settings, default: str, found: Sequence[EngineInfo]
+) -> tuple[str, ...]:
+    """The engines that seats without one take in turn: different minds make a better table.
+
+    A default named in the settings is meant for roundtables too.
+    """
+    if settings.engines.default:
+        return (default,)
+    others = (i.name for i in found if i.installed and i.signed_in and i.name != "rehearsal")
+    return tuple(dict.fromkeys((default, *others)))
+
+
+def check_access(settings: Settings, chats: Sequence[Chat]) -> None:
+    """Say at the start when nobody can get in."""
+    if chats and not settings.access.allow:
+        log.warning(
+            "access.empty",
+            fix='Nobody may use Moot: add people to [access] allow, such as "slack:U123" or "*".',
+        )

@@ -1,0 +1,172 @@
+"""The command line: parses arguments, nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from config.settings import Settings, SettingsError, load_settings
+from core.errors import MootError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Moot puts a team's coding agents into the team's own chat.",
+)
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", help="Settings file (default: $MOOT_CONFIG, ./moot.toml, ~/.config/moot)."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+@app.command()
+def run(config: Config = None) -> None:
+    """Serve the chats that are switched on, until stopped."""
+    from bridge.serve import serve
+
+    settings = _settings(config)
+    _finish(serve(settings))
+
+
+@app.command("try")
+def try_(
+    config: Config = None,
+    once: Annotated[
+        str | None, typer.Option("--once", help="Ask this one question, print the thread and exit.")
+    ] = None,
+) -> None:
+    """Open a room in this terminal: no tokens needed, you are the owner."""
+    from bridge.trial import ask_once, open_room
+
+    settings = _settings(config)
+    if once is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _fail("moot try needs a terminal; in a script use: moot try --once 'question'")
+    _finish(open_room(settings) if once is None else ask_once(settings, once))
+
+
+@app.command()
+def doctor(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """Check settings, tokens, scopes, engines and stores; every fault comes with its fix."""
+    from bridge.doctor import examine, show
+
+    try:
+        settings: Settings | SettingsError = load_settings(config)
+    except SettingsError as error:
+        settings = error
+    checks = asyncio.run(examine(settings))
+    if as_json:
+        _print_json(
+            [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks]
+        )
+    else:
+        show(checks)
+    raise typer.Exit(0 if all(check.ok for check in checks) else 1)
+
+
+@app.command()
+def engines(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """List the engines: installed, version, signed in."""
+    from bridge.doctor import list_engines, show_engines
+
+    found, default = asyncio.run(_guarded(list_engines(_settings(config))))
+    if as_json:
+        _print_json(
+            [
+                {
+                    "name": info.name,
+                    "installed": info.installed,
+                    "version": info.version,
+                    "signed_in": info.signed_in,
+                    "path": info.path,
+                }
+                for info in found
+            ]
+        )
+    else:
+        show_engines(found, default)
+
+
+@app.command()
+def pack(
+    run_id: Annotated[
+        str, typer.Argument(metavar="RUN", help='A run\'s id, its beginning, or "last".')
+    ],
+    config: Config = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Show what a run was told, what was left out, and why."""
+    from bridge.doctor import read_pack, show_pack
+
+    found = asyncio.run(_guarded(read_pack(_settings(config), run_id)))
+    if found is None:
+        _fail(
+            f"There is no run {run_id!r}, or several begin like that. "
+            "`!context` in a thread lists its runs."
+        )
+    elif as_json:
+        _print_json(found)
+    else:
+        show_pack(found)
+
+
+@app.command("slack-manifest")
+def slack_manifest(config: Config = None) -> None:
+    """Print the app manifest to paste at Slack when the app is made."""
+    from adapters.slack.manifest import manifest
+
+    settings = _settings(config)
+    _print_json(manifest(mode=settings.slack.mode))
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+def _settings(config: Path | None) -> Settings:
+    try:
+        return load_settings(config)
+    except SettingsError as error:
+        _fail(str(error))
+        raise
+
+
+def _finish(work: Coroutine[Any, Any, int]) -> None:
+    try:
+        code = asyncio.run(_guarded(work))
+    except KeyboardInterrupt:
+        code = 130
+    raise typer.Exit(code)
+
+
+async def _guarded(work: Coroutine[Any, Any, Any]) -> Any:
+    """A mistake of the user's is one clear line, not a traceback."""
+    try:
+        return await work
+    except* MootError as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        message = str(error)
+    _fail(message)
+    return None
+
+
+def _fail(message: str) -> None:
+    print(f"moot: {message}", file=sys.stderr)  # noqa: T201
+    raise typer.Exit(2)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201

@@ -1,0 +1,166 @@
+"""Pays the outbox: in order per conversation, never twice, and one slow channel slows no other."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping
+
+import structlog
+
+from core.errors import ChatBusy, ChatRefused, ChatUnsure
+from core.model import Outgoing, Post, Posted
+from core.ports import Chat
+from core.records import outbox
+from core.records.thread import Records
+
+log = structlog.get_logger()
+
+POLL_S = 5.0
+CALL_DEADLINE_S = 60.0
+MAX_WAIT_S = 300.0
+MAX_ATTEMPTS = 20  # about an hour of a platform that does not answer
+
+
+class Delivery:
+    """``run`` until cancelled; ``wake`` after rows were written.
+
+    ``on_posted`` is told each post that has its id (progress edits the status message).
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        chats: Mapping[str, Chat],
+        render: Callable[[str, str], tuple[str, ...]],
+        on_posted: Callable[[Outgoing, str], None],
+    ) -> None:
+        self._records = records
+        self._chats = chats
+        self._render = render
+        self._on_posted = on_posted
+        self._wake = asyncio.Event()
+        self._draining: set[int] = set()
+
+    def wake(self) -> None:
+        """Look for owed posts now."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Deliver until cancelled; what is owed then is delivered after the next start."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._wake.clear()
+                now = time.time()
+                due, later = await self._records.do(outbox.conversations_due, now)
+                for conversation_id in due:
+                    if conversation_id not in self._draining:
+                        self._draining.add(conversation_id)
+                        group.create_task(self._drain(conversation_id))
+                wait_s = POLL_S if later is None else min(POLL_S, max(0.01, later - now))
+                try:
+                    async with asyncio.timeout(wait_s):
+                        await self._wake.wait()
+                except TimeoutError:
+                    continue
+
+    async def settled(self) -> None:
+        """Return when nothing is owed that could be sent now."""
+        while True:
+            due, _ = await self._records.do(outbox.conversations_due, time.time())
+            if not due and not self._draining:
+                return
+            await asyncio.sleep(0.02)
+
+    async def _drain(self, conversation_id: int) -> None:
+        try:
+            while True:
+                item = await self._records.do(outbox.take_next, conversation_id, time.time())
+                if item is None or not await self._send(item):
+                    return
+        except Exception:  # the loop must live; the row stays owed and is tried again
+            log.exception("delivery.broke", conversation=conversation_id)
+            await asyncio.sleep(POLL_S)
+        finally:
+            self._draining.discard(conversation_id)
+            self.wake()
+
+    async def _send(self, item: Outgoing) -> bool:
+        """One attempt; whether the conversation's next row may follow at once."""
+        bound = {"outbox": item.id, "conversation": item.conversation.id, "kind": item.kind}
+        chat = self._chats.get(item.conversation.key.chat)
+        if chat is None:
+            # Its adapter is off in this life: keep what is owed, look again later.
+            await self._records.do(
+                outbox.mark_busy, item.id, time.time() + MAX_WAIT_S, item.tried_at
+            )
+            return False
+        log.debug("post.sending", op=item.op, attempt=item.attempts, **bound)
+        try:
+            async with asyncio.timeout(CALL_DEADLINE_S):
+                posted = await self._act(chat, item)
+        except ChatBusy as busy:
+            wait_s = min(max(busy.retry_after_s, 0.05), MAX_WAIT_S)
+            log.info("post.busy", wait_s=wait_s, **bound)
+            await self._records.do(outbox.mark_busy, item.id, time.time() + wait_s, item.tried_at)
+            return False
+        except (ChatUnsure, TimeoutError) as error:
+            return await self._unsure(item, str(error) or "no answer in time", bound)
+        except ChatRefused as refused:
+            return await self._refused(item, refused, bound)
+        log.debug("post.sent", **bound)
+        root = posted.root if item.op == "post" and not item.conversation.opened else None
+        await self._records.do(outbox.mark_sent, item.id, posted.message_id, root, time.time())
+        log.debug("post.marked", **bound)
+        if item.op == "post":
+            self._on_posted(item, posted.message_id)
+        return True
+
+    async def _act(self, chat: Chat, item: Outgoing) -> Posted:
+        key = item.conversation.key
+        post = Post(
+            nonce=item.nonce,
+            text=item.text,
+            buttons=item.buttons,
+            opens=not item.conversation.opened,
+            title=item.title,
+            tried_at=item.tried_at,
+            known_ids=item.known_ids,
+        )
+        match item.op:
+            case "post":
+                return await chat.post(key, post)
+            case "edit" if item.target_message:
+                await chat.edit(key, item.target_message, post)
+            case "delete" if item.target_message:
+                await chat.delete(key, item.target_message)
+            case _:
+                pass  # its post was refused for good: there is nothing to change
+        return Posted("", key.root)
+
+    async def _unsure(self, item: Outgoing, why: str, bound: dict[str, object]) -> bool:
+        if item.attempts >= MAX_ATTEMPTS:
+            return await self._refused(
+                item, ChatRefused(f"no answer after {item.attempts} tries: {why}"), bound
+            )
+        wait_s = min(MAX_WAIT_S, 0.5 * 2**item.attempts) * random.uniform(0.8, 1.2)  # noqa: S311
+        log.warning("post.unsure", why=why, wait_s=round(wait_s, 1), attempt=item.attempts, **bound)
+        await self._records.do(outbox.mark_unsure, item.id, time.time() + wait_s)
+        return False
+
+    async def _refused(
+        self, item: Outgoing, refused: ChatRefused, bound: dict[str, object]
+    ) -> bool:
+        """Kept as dead with the reason; an answer that is lost to the thread is said there once."""
+        log.warning("post.refused", why=str(refused), code=refused.code, op=item.op, **bound)
+
+        def write() -> None:
+            outbox.mark_dead(item.id, f"{refused.code} {refused}".strip())
+            if item.kind == "answer" and item.op == "post":
+                say = f"⚠️ A part of the answer could not be posted here: {refused}"
+                texts = self._render(item.conversation.key.chat, say)
+                outbox.add_post(item.conversation.id, "notice", texts, now=time.time())
+
+        await self._records.do(write)
+        return True

@@ -1,0 +1,265 @@
+"""``moot doctor``, ``engines`` and ``pack``: what is there, and what to do about what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import importlib.util
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from bridge.app import DATABASE, make_chats
+from bridge.load import choose_default, load_engines, probe_all
+from config.settings import Settings, SettingsError
+from core.errors import MootError
+from core.model import Check, EngineInfo
+from core.records import runs
+from core.records.thread import Records
+from core.words import say_receipt
+
+PACKAGES = ("bridge", "core", "adapters", "config")
+CHAT_DEADLINE_S = 20.0
+
+
+async def examine(settings: Settings | SettingsError) -> list[Check]:
+    """Every check, in the order a person would fix things."""
+    if isinstance(settings, SettingsError):
+        fix = "Correct the settings file or the variable; config/default.toml lists every key."
+        return [Check("settings", ok=False, detail=str(settings), fix=fix)]
+    checks = [Check("settings", ok=True, detail="read"), await asyncio.to_thread(_packages)]
+    checks += await asyncio.to_thread(_stores, settings.storage.dir)
+    checks += await asyncio.to_thread(_projects, settings)
+    checks.append(_access(settings))
+    checks += await _engines(settings)
+    checks += await _chats(settings)
+    return checks
+
+
+async def list_engines(settings: Settings) -> tuple[list[EngineInfo], str]:
+    """What ``moot engines`` shows, and the default."""
+    found = await probe_all(load_engines(settings.engines))
+    return found, choose_default(settings.engines.default, found)
+
+
+async def read_pack(settings: Settings, run_id: str) -> dict[str, Any] | None:
+    """The receipt of a run; read beside a running Moot.
+
+    Raises:
+        BadSettings: there is no database yet.
+    """
+    records = Records(settings.storage.dir / DATABASE, read_only=True)
+    await records.open()
+    try:
+        return await records.do(runs.find_run, run_id)
+    finally:
+        await records.close()
+
+
+def show(checks: Sequence[Check]) -> None:
+    """Print the checks for a person."""
+    console = Console()
+    for check in checks:
+        mark = Text("ok   ", "green") if check.ok else Text("FAIL ", "bold red")
+        console.print(mark + Text(f"{check.name}: {check.detail}"))
+        if not check.ok and check.fix:
+            console.print(Text(f"     → {check.fix}"))
+
+
+def show_engines(found: Sequence[EngineInfo], default: str) -> None:
+    """Print the engines for a person."""
+    table = Table("engine", "installed", "version", "signed in", "path")
+    words = {True: "yes", False: "no", None: "unknown"}
+    for info in found:
+        name = f"{info.name} (default)" if info.name == default else info.name
+        signed_in = words[info.signed_in] if info.installed else ""
+        row = (name, words[info.installed], info.version, signed_in, info.path or info.detail)
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def show_pack(found: dict[str, Any]) -> None:
+    """Print a receipt for a person."""
+    Console().print(Markdown(say_receipt(found)))
+
+
+def _packages() -> Check:
+    """Our four package names are common words: nobody else may own them (docs/decisions/0001)."""
+    owners = importlib.metadata.packages_distributions()
+    others = sorted({o for name in PACKAGES for o in owners.get(name, []) if o != "moot"})
+    places = {
+        str(Path(spec.origin).parent.parent)
+        for name in PACKAGES
+        if (spec := importlib.util.find_spec(name)) and spec.origin
+    }
+    ok = not others and len(places) == 1
+    detail = "bridge, core, adapters and config are Moot's own"
+    if not ok:
+        detail = (
+            f"other packages use the same names: {', '.join(others) or ', '.join(sorted(places))}"
+        )
+    return Check(
+        "packages",
+        ok,
+        detail,
+        "" if ok else "Install Moot into an environment of its own: make setup.",
+    )
+
+
+def _stores(folder: Path) -> list[Check]:
+    return [_folder(folder), _sqlite(), _chroma()]
+
+
+def _folder(folder: Path) -> Check:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Check(
+            "storage",
+            ok=False,
+            detail=f"{folder}: {error.strerror}",
+            fix="Set [storage] dir to a folder you can write.",
+        )
+    ok = free > 200 * 2**20
+    fix = "" if ok else "Free some disk space, or set [storage] dir to another disk."
+    return Check("storage", ok, f"{folder}, {free / 2**30:.1f} GiB free", fix)
+
+
+def _sqlite() -> Check:
+    """A real database in the folder's own file system: version, write-ahead log, full text."""
+    fix = "Use a Python whose SQLite is 3.35 or newer with FTS5, such as Debian's or Homebrew's."
+    if sqlite3.sqlite_version_info < (3, 35):
+        return Check("sqlite", ok=False, detail=f"SQLite {sqlite3.sqlite_version}", fix=fix)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            connection = sqlite3.connect(Path(folder) / "check.sqlite")
+            try:
+                mode = connection.execute("PRAGMA journal_mode=wal").fetchone()[0]
+                connection.execute("CREATE VIRTUAL TABLE t USING fts5(body)")
+            finally:
+                connection.close()
+    except sqlite3.Error as error:
+        return Check(
+            "sqlite", ok=False, detail=f"SQLite {sqlite3.sqlite_version}: {error}", fix=fix
+        )
+    ok = mode == "wal"
+    return Check(
+        "sqlite", ok, f"SQLite {sqlite3.sqlite_version}, journal {mode}, FTS5", "" if ok else fix
+    )
+
+
+def _chroma() -> Check:
+    """A real write and query in a folder of its own; no model is loaded, nothing downloaded."""
+    try:
+        import chromadb
+
+        with tempfile.TemporaryDirectory() as folder:
+            client = chromadb.PersistentClient(
+                path=folder, settings=chromadb.Settings(anonymized_telemetry=False)
+            )
+            found = client.create_collection("check", embedding_function=None)
+            found.add(ids=["a"], embeddings=[[1.0, 0.0]])
+            ok = found.query(query_embeddings=[[1.0, 0.0]], n_results=1)["ids"] == [["a"]]
+    except Exception as error:  # noqa: BLE001 - whatever the library has: it is this line's finding
+        return Check(
+            "chroma",
+            ok=False,
+            detail=f"{type(error).__name__}: {error}"[:200],
+            fix="Run make setup again.",
+        )
+    return Check(
+        "chroma",
+        ok,
+        f"chromadb {importlib.metadata.version('chromadb')}",
+        "" if ok else "Run make setup again.",
+    )
+
+
+def _projects(settings: Settings) -> list[Check]:
+    checks = []
+    for name, project in settings.projects.items():
+        ok = project.path.is_dir()
+        fix = "" if ok else f"Create the folder or correct [projects.{name}] path."
+        detail = (
+            f"{project.path}, {project.permission}, {', '.join(project.channels) or 'no channels'}"
+        )
+        checks.append(Check(f"project {name}", ok, detail, fix))
+    return checks
+
+
+def _access(settings: Settings) -> Check:
+    allow = settings.access.allow
+    fix = (
+        'Add people to [access] allow in moot.toml: "slack:U123", "discord:42", "*" (all members).'
+    )
+    if not allow:
+        return Check(
+            "access", ok=False, detail="the allow-list is empty: nobody may use Moot", fix=fix
+        )
+    return Check("access", ok=True, detail=", ".join(allow))
+
+
+async def _engines(settings: Settings) -> list[Check]:
+    try:
+        found, default = await list_engines(settings)
+    except MootError as error:
+        return [
+            Check("engines", ok=False, detail=str(error), fix="Correct the [engines] settings.")
+        ]
+    checks = []
+    for info in found:
+        # Only the engine that answers by default has to work; the others are told as they are.
+        wanted = info.name == default
+        usable = info.installed and info.signed_in is not False
+        state = info.version if info.installed else "not installed"
+        if info.installed and info.signed_in is False:
+            state += ", not signed in"
+        role = " (default)" if wanted else ""
+        fix = (
+            f"Install {info.name} and sign in, or set [engines] default to another one."
+            if wanted and not usable
+            else ""
+        )
+        checks.append(
+            Check(
+                f"engine {info.name}",
+                usable or not wanted,
+                f"{state}{role} {info.detail}".strip(),
+                fix,
+            )
+        )
+    return checks
+
+
+async def _chats(settings: Settings) -> list[Check]:
+    try:
+        chats = make_chats(settings)
+    except MootError as error:
+        return [
+            Check(
+                "chats", ok=False, detail=str(error), fix="See docs/how-to/slack.md and discord.md."
+            )
+        ]
+    if not chats:
+        return [Check("chats", ok=True, detail="none switched on; `moot try` needs none")]
+    checks = []
+    for chat in chats:
+        try:
+            async with asyncio.timeout(CHAT_DEADLINE_S):
+                checks += await chat.checks()
+        except TimeoutError:
+            fix = "Check the network and proxy settings of this machine."
+            checks.append(
+                Check(chat.name, ok=False, detail=f"no answer in {CHAT_DEADLINE_S:.0f} s", fix=fix)
+            )
+    return checks

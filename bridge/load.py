@@ -1,0 +1,82 @@
+"""From a name in the settings to an engine: ``claude`` -> ``core.engines.claude:ENGINE``."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import pkgutil
+from collections.abc import Mapping
+
+from core.engines.probe import probe
+
+import core.engines
+from config.settings import EngineEntry, Engines
+from core.errors import BadSettings
+from core.model import EngineConfig, EngineInfo
+from core.ports import Engine
+
+# The order in which the first usable one is the default; engines of one's own come after.
+PREFERENCE = ("claude", "codex", "gemini", "opencode", "ollama")
+LAST_RESORT = "rehearsal"
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the engines in ``core/engines``: a new one is one new file."""
+    modules = (m.name for m in pkgutil.iter_modules(core.engines.__path__))
+    return tuple(name for name in modules if _has_engine(name))
+
+
+def _has_engine(name: str) -> bool:
+    return hasattr(importlib.import_module(f"core.engines.{name}"), "ENGINE")
+
+
+def load_engines(settings: Engines) -> dict[str, Engine]:
+    """All engines that can be asked for, by name.
+
+    Raises:
+        BadSettings: an engine's module cannot be loaded; says which setting names it.
+    """
+    names = dict.fromkeys((*shipped(), *settings.named))
+    return {name: _load(name, settings.entry(name)) for name in names}
+
+
+def _load(name: str, entry: EngineEntry) -> Engine:
+    module_name, _, attribute = (entry.use or f"core.engines.{name}:ENGINE").partition(":")
+    try:
+        factory = getattr(importlib.import_module(module_name), attribute or "ENGINE")
+    except (ImportError, AttributeError) as error:
+        raise BadSettings(
+            f"[engines.{name}] names no engine that can be loaded ({error}). "
+            f'Known are: {", ".join(shipped())}; another one needs use = "module:ENGINE".'
+        ) from None
+    return factory(engine_config(entry))
+
+
+def engine_config(entry: EngineEntry) -> EngineConfig:
+    """The settings of one engine as core knows them."""
+    return EngineConfig(
+        path=entry.path, model=entry.model, base_url=entry.base_url, args=entry.args, env=entry.env
+    )
+
+
+async def probe_all(engines: Mapping[str, Engine]) -> list[EngineInfo]:
+    """Which are installed and signed in, in order of preference."""
+    order = [name for name in PREFERENCE if name in engines]
+    order += [name for name in engines if name not in order and name != LAST_RESORT]
+    order += [LAST_RESORT] if LAST_RESORT in engines else []
+    return list(await asyncio.gather(*(probe(engines[name]) for name in order)))
+
+
+def choose_default(wanted: str, found: list[EngineInfo]) -> str:
+    """The engine that answers when none is named: the wanted one, else the first usable.
+
+    Raises:
+        BadSettings: the wanted one does not exist.
+    """
+    names = [info.name for info in found]
+    if wanted:
+        if wanted not in names:
+            raise BadSettings(f"[engines] default is {wanted!r}; there are: {', '.join(names)}.")
+        return wanted
+    usable = (info.name for info in found if info.installed and info.signed_in)
+    return next(usable, LAST_RESORT)

@@ -1,0 +1,48 @@
+"""structlog: one event a line, JSON where no person reads along; never a prompt, token or text."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import structlog
+
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+def set_up(level: str, to_file: Path | None = None) -> None:
+    """Log to standard error (``to_file`` in the console, whose screen is the terminal)."""
+    stream: TextIO = sys.stderr
+    if to_file is not None:
+        to_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        stream = to_file.open("a", encoding="utf-8", buffering=1)
+    people = stream.isatty()
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if people:
+        last: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+    else:
+        last = [
+            structlog.processors.dict_tracebacks,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ]
+    structlog.configure(
+        processors=[*shared, *last],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
+        logger_factory=structlog.WriteLoggerFactory(stream),
+        cache_logger_on_first_use=False,
+    )
+    # The libraries' own warnings, through the same door; their chatter is not ours to show.
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -1,0 +1,82 @@
+"""``moot try``: Moot with a room in the terminal as its only chat."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import structlog
+from adapters.console.chat import ConsoleChat
+from adapters.console.room import Room
+
+from bridge import logs
+from bridge.app import Moot, running
+from config.settings import Settings
+from core.records import turns
+
+log = structlog.get_logger()
+
+OWNER = ("console:owner",)
+
+
+async def open_room(settings: Settings) -> int:
+    """The room, until the person leaves it; returns the exit status."""
+    from adapters.console.tui import RoomApp
+
+    logs.set_up(settings.log.level, settings.storage.dir / "console.log")
+    room = Room(settings.storage.dir / "console")
+    chat = ConsoleChat(room)
+    async with running(settings, [chat], also_allow=OWNER) as moot:
+        listening = asyncio.create_task(chat.run(moot.intake.accept, _ready))
+        try:
+            await RoomApp(room, chat, banner(moot)).run_async()
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+    return 0
+
+
+async def ask_once(settings: Settings, question: str) -> int:
+    """Ask, print the thread, and return 0 if it was answered, 1 if it failed."""
+    from adapters.console.once import ask
+
+    logs.set_up("warning", settings.storage.dir / "console.log")
+    room = Room(settings.storage.dir / "console")
+    chat = ConsoleChat(room)
+    began = time.time()
+    async with running(settings, [chat], also_allow=OWNER) as moot:
+        listening = asyncio.create_task(chat.run(moot.intake.accept, lambda: None))
+        try:
+            lines = await ask(chat, question, lambda: settled(moot))
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+        answered = await moot.records.do(turns.any_done_since, began)
+    print("\n".join(lines))  # noqa: T201 - the command's output
+    return 0 if answered else 1
+
+
+def _ready() -> None:
+    log.info("ready", adapter="console")
+
+
+async def settled(moot: Moot) -> None:
+    """Return when no turn waits or runs and all posts are out."""
+    while await moot.records.do(turns.any_waiting):  # noqa: ASYNC110 - the rows are the truth
+        await asyncio.sleep(0.05)
+    await moot.delivery.settled()
+
+
+def banner(moot: Moot) -> tuple[str, ...]:
+    """What the room says first."""
+    engine = moot.default_engine
+    lines = [f"{engine} answers here." if engine != "rehearsal" else REHEARSAL]
+    lines.append("Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable.")
+    return tuple(lines)
+
+
+REHEARSAL = (
+    "No coding agent is installed and signed in, so `rehearsal` stands in: a scripted engine that "
+    "only quotes your question. Install Claude Code, Codex, Gemini CLI or OpenCode, start again; "
+    "`moot engines` shows what was found."
+)

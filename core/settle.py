@@ -1,0 +1,262 @@
+"""What a step's beginning and end write, each as one transaction on the records' thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.model import (
+    Button,
+    Conversation,
+    Outcome,
+    Participant,
+    Pull,
+    PulledResult,
+    RunState,
+    Step,
+    Turn,
+    TurnState,
+)
+from core.pull import split_markers
+from core.records import messages, outbox, runs, turns
+from core.streams import explain
+from core.words import header_text, label_of, pulled_text, seat_name, status_text
+
+Voice = Callable[[str, str, str], tuple[str, ...]]
+"""``(chat, markdown, label)`` -> the platform's texts (``Chat.render`` of that chat)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A run that has ended and is to be settled.
+
+    ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says that the engine's session
+    was lost and the full context was sent again.
+    """
+
+    run_id: str
+    turn: Turn
+    step: Step
+    seat: Participant
+    outcome: Outcome
+    asked: tuple[Pull, ...]
+    fresh: bool
+    max_followups: int
+
+
+def open_step(
+    run_id: str,
+    turn: Turn,
+    step: Step,
+    seat: Participant,
+    voice: Voice,
+    *,
+    can_write: bool,
+    receipt: dict[str, Any],
+    pulled: Sequence[PulledResult],
+    asked_by: str,
+    now: float,
+) -> None:
+    """Write the run and its status message, and what the pulls before it brought."""
+    conversation = messages.get_conversation(turn.conversation_id)
+    if asked_by and pulled:
+        again = runs.set_hits(asked_by, [len(item.hits) for item in pulled])
+        if not again:  # a repeated follow-up (after a crash) has shown its pulls already
+            texts = voice(conversation.key.chat, pulled_text(pulled), "")
+            outbox.add_post(
+                conversation.id, "pull", texts, turn_id=turn.id, run_id=asked_by, now=now
+            )
+    texts = voice(conversation.key.chat, status_text(seat_name(seat), "", 0), "")
+    stop = (Button(f"stop:{turn.id}", "Stop", "danger"),)
+    status = outbox.add_post(
+        conversation.id,
+        "status",
+        texts[:1],
+        buttons=stop,
+        turn_id=turn.id,
+        run_id=run_id,
+        now=now,
+    )
+    runs.open_run(
+        run_id, turn, step, seat, can_write=can_write, receipt=receipt, status=status, now=now
+    )
+    _show_header(turn, voice, now)
+
+
+def close_step(closing: Closing, voice: Voice, now: float) -> RunState:
+    """Settle a run: its answer, its pulls and what the thread sees of it; all or nothing.
+
+    A run that something else settled first (a stop) leaves only its partial text; nothing of it is
+    posted any more.
+    """
+    turn = turns.get_turn(closing.turn.id)
+    assert turn is not None
+    outcome, state = closing.outcome, _state_of(closing.outcome, turn)
+    conversation = messages.get_conversation(turn.conversation_id)
+    visible, pulls = split_markers(outcome.text, already=closing.asked)
+    if state != "answered" or closing.step.hop >= closing.max_followups:
+        pulls = ()
+    visible = visible.strip()
+    if not runs.settle_run(
+        closing.run_id, state, outcome, answer=outcome.text, pulls=pulls, now=now
+    ):
+        return "cut"
+    say = _Say(closing, conversation, voice, now)
+    if closing.fresh:
+        say.notice(
+            "The engine's own session was gone: it was started afresh with the full context."
+        )
+    if visible:
+        messages.add_answer(
+            conversation.id,
+            closing.seat,
+            visible,
+            turn_id=turn.id,
+            now=now,
+            interrupted=state != "answered",
+        )
+    if state == "answered":
+        say.answer(visible, expected=not pulls)
+    elif state == "failed":
+        say.failure(visible)
+    status = runs.status_of(closing.run_id)
+    if status is not None:
+        outbox.withdraw_post(status, now=now)
+    _show_header(turn, voice, now)
+    return state
+
+
+def end_of_turn(turn_id: int, voice: Voice, now: float) -> TurnState:
+    """End a turn whose steps are all settled: done if anybody answered, else failed."""
+    last = {(run.step.round, run.step.seat): run for run in runs.runs_of(turn_id)}
+    answered = any(run.state == "answered" for run in last.values())
+    turns.end_turn(turn_id, "done" if answered else "failed", "", now)
+    turn = turns.get_turn(turn_id)
+    assert turn is not None
+    _show_header(turn, voice, now)
+    return turn.state
+
+
+def settle_cut(run_id: str, voice: Voice, now: float) -> None:
+    """After a crash: close a run an earlier life left open.
+
+    Made again once if it could not write (the turn's next step sees to that); otherwise the thread
+    is told, with a Retry button, and it counts as answered.
+    """
+    run = runs.cut_open_run(run_id, now)
+    turn = turns.get_turn(run.turn_id)
+    assert turn is not None
+    status = runs.status_of(run_id)
+    if status is not None:
+        outbox.withdraw_post(status, now=now)
+    if turn.state not in ("queued", "running") or (run.attempt < 2 and not run.can_write):
+        return
+    runs.give_up(run_id)
+    conversation = messages.get_conversation(turn.conversation_id)
+    name = seat_name(turn.seats[run.step.seat])
+    why = "it may have changed files" if run.can_write else "it was cut off twice"
+    text = f"⚠️ Moot was interrupted while {name} worked. Since {why}, it was not started again."
+    outbox.add_post(
+        conversation.id,
+        "notice",
+        voice(conversation.key.chat, text, ""),
+        buttons=(_retry(turn),),
+        turn_id=turn.id,
+        run_id=run_id,
+        now=now,
+    )
+
+
+def fail_turn(turn_id: int, voice: Voice, now: float) -> None:
+    """Moot itself failed at this turn: settle all of it and tell the thread."""
+    for run in runs.runs_of(turn_id):
+        broken = Outcome("crashed", detail="an error inside Moot")
+        if runs.settle_run(run.id, "failed", broken, answer="", pulls=(), now=now):
+            status = runs.status_of(run.id)
+            if status is not None:
+                outbox.withdraw_post(status, now=now)
+    if not turns.end_turn(turn_id, "failed", "an error inside Moot", now):
+        return
+    turn = turns.get_turn(turn_id)
+    assert turn is not None
+    conversation = messages.get_conversation(turn.conversation_id)
+    text = f"⚠️ Something went wrong inside Moot (turn {turn_id}; the log says what)."
+    outbox.add_post(
+        conversation.id,
+        "notice",
+        voice(conversation.key.chat, text, ""),
+        buttons=(_retry(turn),),
+        turn_id=turn_id,
+        now=now,
+    )
+    _show_header(turn, voice, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Say:
+    """Puts what a run came to into the outbox."""
+
+    closing: Closing
+    conversation: Conversation
+    voice: Voice
+    now: float
+
+    def answer(self, visible: str, *, expected: bool) -> None:
+        label = label_of(self.closing.turn, self.closing.seat, self.closing.step.round)
+        texts = self.voice(self.conversation.key.chat, visible, label) if visible else ()
+        if texts:
+            self._post("answer", texts)
+        elif expected:
+            self.notice(f"{seat_name(self.closing.seat)} ended without saying anything.")
+
+    def failure(self, visible: str) -> None:
+        seat, turn = self.closing.seat, self.closing.turn
+        if visible:
+            label = label_of(turn, seat, self.closing.step.round) + " · broken off"
+            self._post("answer", self.voice(self.conversation.key.chat, visible, label))
+        reason = explain(seat.engine, self.closing.outcome)
+        buttons = () if turn.kind == "roundtable" else (_retry(turn),)
+        self.notice(f"⚠️ {seat_name(seat)}: {reason}", buttons)
+        if turn.kind == "roundtable":
+            # The others must know that a voice is missing, and must not take an error for one.
+            absent = f"[no answer in this round: {self.closing.outcome.kind}]"
+            messages.add_answer(
+                self.conversation.id, seat, absent, turn_id=turn.id, now=self.now, interrupted=True
+            )
+
+    def notice(self, text: str, buttons: tuple[Button, ...] = ()) -> None:
+        self._post("notice", self.voice(self.conversation.key.chat, text, ""), buttons)
+
+    def _post(self, kind: Any, texts: Sequence[str], buttons: tuple[Button, ...] = ()) -> None:
+        outbox.add_post(
+            self.conversation.id,
+            kind,
+            texts,
+            buttons=buttons,
+            turn_id=self.closing.turn.id,
+            run_id=self.closing.run_id,
+            now=self.now,
+        )
+
+
+def _state_of(outcome: Outcome, turn: Turn) -> RunState:
+    if turn.state == "cancelled" or outcome.kind == "cancelled":
+        return "cancelled"
+    return "answered" if outcome.kind in ("answered", "empty") else "failed"
+
+
+def _show_header(turn: Turn, voice: Voice, now: float) -> None:
+    """Owe an edit of a roundtable's header, so that it shows how things stand."""
+    if turn.header is None or turn.state == "cancelled":
+        return
+    conversation = messages.get_conversation(turn.conversation_id)
+    text = header_text(turn, runs.runs_of(turn.id))
+    going = turn.state in ("queued", "running")
+    stop = (Button(f"stop:{turn.id}", "Stop", "danger"),) if going else ()
+    texts = voice(conversation.key.chat, text, "")
+    outbox.change_post(turn.header, texts[0], buttons=stop, now=now)
+
+
+def _retry(turn: Turn) -> Button:
+    return Button(f"retry:{turn.id}", "Retry", "primary")

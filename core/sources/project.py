@@ -1,0 +1,91 @@
+"""Project facts: the tech stack as the manifest files in the project's folder tell it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+MAX_MANIFEST_BYTES = 1_000_000
+MAX_NAMES = 12
+
+
+def tech_stack(folder: Path) -> tuple[str, ...]:
+    """One line per manifest found in ``folder``, such as ``package.json: Node.js (react, vite)``.
+
+    Reads the folder's own files only, no deeper ones; a manifest that cannot be read is named
+    without its contents. Blocking: call it in a thread.
+    """
+    lines: list[str] = []
+    for name, (language, names_of) in _MANIFESTS.items():
+        path = folder / name
+        if path.is_file():
+            names = _names(path, names_of)
+            lines.append(f"{name}: {language}" + (f" ({', '.join(names)})" if names else ""))
+    return tuple(lines)
+
+
+def _names(path: Path, names_of: Callable[[str], list[str]]) -> list[str]:
+    try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            return []
+        found = names_of(path.read_text("utf-8", errors="replace"))
+    except (OSError, ValueError, AttributeError, TypeError):
+        return []  # a half-written manifest is no reason to keep an agent from answering
+    clean = [name for name in found if re.fullmatch(r"[\w@./+-]{1,60}", name)]
+    more = [f"and {len(clean) - MAX_NAMES} more"] if len(clean) > MAX_NAMES else []
+    return clean[:MAX_NAMES] + more
+
+
+def _pyproject(text: str) -> list[str]:
+    data: dict[str, Any] = tomllib.loads(text)
+    listed = cast(list[str], data.get("project", {}).get("dependencies", []))
+    poetry = data.get("tool", {}).get("poetry", {}).get("dependencies", {})
+    return [_requirement(entry) for entry in listed] + list(poetry)
+
+
+def _package_json(text: str) -> list[str]:
+    data: dict[str, Any] = json.loads(text)
+    return [*data.get("dependencies", {}), *data.get("devDependencies", {})]
+
+
+def _requirements(text: str) -> list[str]:
+    lines = (line.split("#")[0].strip() for line in text.splitlines())
+    return [_requirement(line) for line in lines if line and not line.startswith("-")]
+
+
+def _cargo(text: str) -> list[str]:
+    return list(tomllib.loads(text).get("dependencies", {}))
+
+
+def _go(text: str) -> list[str]:
+    return re.findall(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/\S+)\s+v", text, re.MULTILINE)
+
+
+def _requirement(entry: str) -> str:
+    return re.split(r"[\s\[<>=!~;@]", entry.strip(), maxsplit=1)[0]
+
+
+def _nothing(_: str) -> list[str]:
+    return []
+
+
+_MANIFESTS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
+    "pyproject.toml": ("Python", _pyproject),
+    "requirements.txt": ("Python", _requirements),
+    "package.json": ("Node.js", _package_json),
+    "Cargo.toml": ("Rust", _cargo),
+    "go.mod": ("Go", _go),
+    "pom.xml": ("Java (Maven)", _nothing),
+    "build.gradle": ("Java (Gradle)", _nothing),
+    "build.gradle.kts": ("Kotlin (Gradle)", _nothing),
+    "Gemfile": ("Ruby", _nothing),
+    "composer.json": ("PHP", _nothing),
+    "Package.swift": ("Swift", _nothing),
+    "mix.exs": ("Elixir", _nothing),
+    "CMakeLists.txt": ("C or C++ (CMake)", _nothing),
+    "Dockerfile": ("Docker", _nothing),
+}

@@ -1,0 +1,145 @@
+"""What Moot itself says in a thread. Markdown; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.model import Participant, PulledResult, Run, Turn
+
+HELP = """\
+Mention me with a question and I answer in the thread; in a thread I take part in, just write.
+
+- `!ask question` asks; add `--engine codex`, `--as critic`, `--model NAME` or `--mode full`
+- `!rt topic` opens a roundtable; add `--with architect:claude,critic:codex --rounds 2`
+- `!stop` ends what runs and waits in this thread
+- `!status` shows what runs and waits
+- `!context` shows what the last run was told; `!context RUN` another one
+
+Slack: `/ask`, `/roundtable`, `/moot ask|rt|stop|status|context|help` (slash commands do not exist
+inside Slack threads: type them with `!` there). Discord: `/ask`, `/roundtable`, `/stop`, `/status`,
+`/context`."""
+
+_MARKS = {"answered": "✅", "failed": "⚠️", "cancelled": "⏹️", "cut": "↻", "open": "💬"}
+
+
+def seat_name(seat: Participant) -> str:
+    """``architect (claude)``, or just the engine's name."""
+    return f"{seat.persona} ({seat.engine})" if seat.persona else seat.engine
+
+
+def label_of(turn: Turn, seat: Participant, round_number: int) -> str:
+    """The line above an answer that says who speaks. Plain text."""
+    name = seat_name(seat)
+    return f"{name} · round {round_number + 1}/{turn.rounds}" if turn.kind == "roundtable" else name
+
+
+_ENDINGS = {"done": "complete", "failed": "failed", "cancelled": "stopped"}
+
+
+def header_state(turn: Turn, runs: Sequence[Run]) -> str:
+    """How a roundtable stands, honestly: waiting, round n/m, complete, partial, stopped, failed."""
+    if turn.state == "queued" and not runs:
+        return "waiting"
+    if turn.state in ("queued", "running"):
+        return f"round {max((run.step.round for run in runs), default=0) + 1}/{turn.rounds}"
+    states = {run.state for run in runs}
+    return "partial" if turn.state == "done" and states - {"answered"} else _ENDINGS[turn.state]
+
+
+def header_text(turn: Turn, runs: Sequence[Run]) -> str:
+    """A roundtable's header: topic, then a line per round with each seat's standing."""
+    state = header_state(turn, runs)
+    lines = [f"**Roundtable** · {state}", "", f"> {_one_line(turn.prompt, 300)}", ""]
+    last = {(run.step.round, run.step.seat): run for run in runs}
+    for number in range(turn.rounds):
+        marks: list[str] = []
+        for seat_number, seat in enumerate(turn.seats):
+            run = last.get((number, seat_number))
+            mark = _MARKS[run.state] if run else "▫️"
+            marks.append(f"{mark} {seat_name(seat)}")
+        lines.append(f"- Round {number + 1}: " + ", ".join(marks))
+    return "\n".join(lines)
+
+
+def status_text(name: str, doing: str, elapsed_s: float) -> str:
+    """The status message of a run."""
+    seconds = int(elapsed_s)
+    clock = f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+    what = f" · {doing}" if doing else ""
+    return f"⏳ {name} is working · {clock}{what}"
+
+
+def say_status(waiting: Sequence[Turn], owed: int, dead: int, now: float) -> str:
+    """What ``!status`` answers."""
+    lines: list[str] = []
+    for turn in waiting:
+        seats = ", ".join(seat_name(seat) for seat in turn.seats)
+        age = int(now - turn.queued_at)
+        lines.append(
+            f"- {turn.state}, {age} s: {_one_line(turn.prompt, 80)} → {seats} (asked by {turn.asker})"
+        )
+    text = "\n".join(lines) if lines else "Nothing runs or waits here."
+    if owed:
+        text += f"\n\nPosts on their way in all threads: {owed}."
+    if dead:
+        text += f"\n\nPosts that could not be delivered: {dead} (see the log)."
+    return text
+
+
+def say_context(found: Sequence[dict[str, Any]], wanted: str) -> str:
+    """What ``!context`` answers: the receipt of one run."""
+    chosen = [run for run in found if run["run"].startswith(wanted)] if wanted else list(found)
+    if not chosen:
+        return (
+            f"There is no run “{_one_line(wanted, 40)}” in this thread."
+            if wanted
+            else "No run yet in this thread."
+        )
+    text = say_receipt(chosen[0])
+    others = [
+        f"`{run['run'][:8]}` {run['persona'] or run['engine']}"
+        for run in found
+        if run is not chosen[0]
+    ]
+    return text + ("\n\nEarlier runs here: " + ", ".join(others[:8]) if others else "")
+
+
+def pulled_text(pulled: Sequence[PulledResult]) -> str:
+    """The small post that shows what an agent looked up: what was asked, how much was found."""
+    lines: list[str] = []
+    for item in pulled:
+        hits = item.note or f"{len(item.hits)} found"
+        lines.append(
+            f"🔎 {_one_line(item.pull.kind, 20)}: “{_one_line(item.pull.query, 120)}” · {hits}"
+        )
+    return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
+
+
+def say_receipt(run: dict[str, Any]) -> str:
+    """One run's receipt as Markdown: mode, reason, budget, a bar per section, what was left out."""
+    name = f"{run['persona']} ({run['engine']})" if run["persona"] else run["engine"]
+    lines = [
+        f"**Run `{run['run'][:8]}`** · {name} · {run['state']}",
+        f"Mode {run['mode']} ({run['reason']}) · {run['chars']:,} of {run['budget']:,} characters"
+        f" · about {run['tokens']:,} tokens",
+        "",
+        "| section | tier | used | of | hash | |",
+        "|---|---|---|---|---|---|",
+    ]
+    top = max((section["used"] for section in run["sections"]), default=1) or 1
+    for section in run["sections"]:
+        bar = "█" * round(8 * section["used"] / top) or "▏"
+        cut = f" {section['cut']}" if section["cut"] else ""
+        lines.append(
+            f"| {section['name']} | {section['tier']} | {section['used']:,} | {section['granted']:,} "
+            f"| {section['hash'][:8]} | {bar}{cut} |"
+        )
+    lines += [f"\nLeft out: {', '.join(run['dropped'])}"] if run["dropped"] else []
+    lines += [f"\nNote: {note}" for note in run.get("notes", [])]
+    return "\n".join(lines)
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
