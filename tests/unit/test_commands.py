@@ -1,0 +1,132 @@
+"""The grammar people type: a table of values."""
+
+import pytest
+
+from bridge.commands import (
+    Ask,
+    Context,
+    Convene,
+    Help,
+    Names,
+    Status,
+    Stop,
+    parse,
+    parse_participant,
+    typed_command,
+)
+from core.errors import BadInput
+from core.model import Participant
+
+NAMES = Names(
+    frozenset({"claude", "codex", "rehearsal"}), frozenset({"architect", "critic", "검토자"})
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("!stop", ("stop", "")),
+        ("!STOP  ", ("stop", "")),
+        ("!rt tabs or spaces?", ("roundtable", "tabs or spaces?")),
+        ("!ask\nwhy?", ("ask", "why?")),
+        ("roundtable: tabs or spaces?", ("roundtable", "tabs or spaces?")),
+        ("Roundtable : 탭?", ("roundtable", "탭?")),
+        ("rt:x", ("roundtable", "x")),
+        ("!important: do not stop", None),
+        ("!stopwatch", None),
+        ("please !stop", None),
+        ("what does a roundtable: do", None),
+        ("", None),
+    ],
+)
+def test_typed_command(text, found):
+    assert typed_command(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "ask"),
+    [
+        ("why?", Ask("why?")),
+        ("why? --engine codex", Ask("why?", engine="codex")),
+        ("--engine=codex why?", Ask("why?", engine="codex")),
+        ("why? —engine codex", Ask("why?", engine="codex")),  # a phone's dash
+        ("--as critic --engine claude why?", Ask("why?", engine="claude", persona="critic")),
+        ("왜? --as 검토자", Ask("왜?", persona="검토자")),
+        ("why? --model o9 --mode full", Ask("why?", model="o9", mode="full")),
+        # What is not ours, or stands inside the text, is the person's own.
+        ("explain git push --force", Ask("explain git push --force")),
+        (
+            "what does --engine codex do in this script?",
+            Ask("what does --engine codex do in this script?"),
+        ),
+        ("line one\n\n  line two", Ask("line one\n\n  line two")),
+        ("- [ ] do this", Ask("- [ ] do this")),
+        ("---\ntitle: x\n---\nfix it", Ask("---\ntitle: x\n---\nfix it")),
+    ],
+)
+def test_ask(text, ask):
+    assert parse("ask", text, NAMES) == ask
+
+
+@pytest.mark.parametrize(
+    ("text", "convene"),
+    [
+        ("topic", Convene("topic")),
+        (
+            "topic --with architect:claude,critic=codex/o9 --rounds 3",
+            Convene(
+                "topic",
+                (Participant("claude", "architect"), Participant("codex", "critic", "o9")),
+                3,
+            ),
+        ),
+        (
+            "topic --with codex,critic",
+            Convene("topic", (Participant("codex"), Participant("", "critic"))),
+        ),
+        (
+            'topic --with "architect, critic"',
+            Convene("topic", (Participant("", "architect"), Participant("", "critic"))),
+        ),
+    ],
+)
+def test_convene(text, convene):
+    assert parse("roundtable", text, NAMES) == convene
+
+
+def test_the_others():
+    assert parse("stop", "", NAMES) == Stop()
+    assert parse("status", "", NAMES) == Status()
+    assert parse("context", " ab12 ", NAMES) == Context("ab12")
+    assert parse("help", "", NAMES) == Help()
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "says"),
+    [
+        ("ask", "   ", "What would you like to ask?"),
+        (
+            "ask",
+            "x --engine nope",
+            "There is no engine “nope”. There are: claude, codex, rehearsal",
+        ),
+        ("ask", "x --as nobody", "There is no persona “nobody”"),
+        ("ask", "x --mode huge", "`--mode` is one of"),
+        ("ask", "x --rounds 2", "belongs to a roundtable"),
+        ("roundtable", "", "What is the roundtable about?"),
+        ("roundtable", "x --rounds 6", "1 to 5 rounds"),
+        ("roundtable", "x --rounds 0", "1 to 5 rounds"),
+        ("roundtable", "x --rounds two", "1 to 5 rounds"),
+        ("roundtable", "x --with " + ",".join(["claude"] * 9), "at most 8"),
+        ("roundtable", "x --with architect:nope", "no engine"),
+    ],
+)
+def test_bad_input_says_what_would_work(command, text, says):
+    with pytest.raises(BadInput) as caught:
+        parse(command, text, NAMES)
+    assert says in str(caught.value)
+
+
+def test_an_engines_name_alone_is_an_engine():
+    assert parse_participant("codex", NAMES) == Participant("codex")
+    assert parse_participant("@Critic:Codex", NAMES) == Participant("codex", "critic")

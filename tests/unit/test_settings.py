@@ -1,0 +1,100 @@
+"""Settings: three layers, clear errors, no secrets in readable files."""
+
+import os
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from config.settings import Settings, SettingsError, load_settings
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch, tmp_path):
+    for name in list(os.environ):
+        if name.startswith("MOOT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def write(tmp_path, text, mode=0o600):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_defaults_alone_are_enough():
+    settings = load_settings()
+    assert settings.context.budget_chars == 60_000
+    assert not settings.slack.on
+    assert settings.access.allow == ()
+
+
+def test_every_key_is_in_default_toml():
+    """default.toml is the reference: no field may have a default elsewhere (secrets apart)."""
+    listed = tomllib.loads(files("config").joinpath("default.toml").read_text("utf-8"))
+    secret = {"bot_token", "app_token", "signing_secret", "token"}
+    for name, field in Settings.model_fields.items():
+        if name in ("projects", "engines"):
+            continue
+        keys = set(field.annotation.model_fields) - secret
+        assert keys == set(listed[name]), name
+
+
+def test_the_users_file_wins_over_defaults_and_the_environment_over_both(tmp_path, monkeypatch):
+    path = write(tmp_path, '[runs]\nidle_s = 5\ntotal_s = 6\n[engines.codex]\nmodel = "m"\n')
+    monkeypatch.setenv("MOOT__RUNS__IDLE_S", "7")
+    monkeypatch.setenv("MOOT__ACCESS__ALLOW", '["slack:U1"]')
+    settings = load_settings(path)
+    assert (settings.runs.idle_s, settings.runs.total_s) == (7, 6)
+    assert settings.engines.entry("codex").model == "m"
+    assert settings.access.allow == ("slack:U1",)
+
+
+def test_a_token_switches_its_chat_on(monkeypatch):
+    monkeypatch.setenv("MOOT__DISCORD__TOKEN", "hush-hush")
+    settings = load_settings()
+    assert settings.discord.on
+    assert "hush-hush" not in repr(settings.discord.token)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[slack]\nport = 'x'", "[slack] port"),
+        ("[slack]\nprot = 3", "[slack] prot: there is no such setting"),
+        ("[nope]\nx = 1", "nope: there is no such setting"),
+        ("[access]\nallow = ['U1']", "'U1' is not of a known form"),
+        ("[roundtable]\nrounds = 9", "[roundtable] rounds"),
+        ("[projects.a]\nchannels = []", "[projects] a.path"),
+        ("not toml", "no valid TOML"),
+    ],
+)
+def test_errors_name_the_key(tmp_path, text, says):
+    with pytest.raises(SettingsError) as caught:
+        load_settings(write(tmp_path, text))
+    assert says in str(caught.value)
+
+
+def test_a_missing_file_is_an_error(tmp_path):
+    with pytest.raises(SettingsError, match="cannot read the settings file"):
+        load_settings(tmp_path / "none.toml")
+
+
+def test_a_token_in_a_file_others_can_read_is_refused(tmp_path):
+    text = '[slack]\nbot_token = "xoxb-secret"\n'
+    with pytest.raises(SettingsError, match="chmod 600") as caught:
+        load_settings(write(tmp_path, text, 0o644))
+    assert "xoxb-secret" not in str(caught.value)
+    assert load_settings(write(tmp_path, text, 0o600)).slack.on
+
+
+def test_a_wrong_secret_is_never_quoted(tmp_path, monkeypatch):
+    monkeypatch.setenv("MOOT__SLACK__BOT_TOKEN", '{"xoxb": "hidden-value"}')
+    try:
+        said = repr(load_settings())
+    except SettingsError as error:
+        said = str(error)
+    assert "hidden-value" not in said
