@@ -11,6 +11,10 @@ class BadInput(MootError):
     """Somebody typed something Moot cannot act on; the message says what would work."""
 
 
+class PromptTooLong(BadInput):
+    """A pack does not fit the window of the model that is to read it; says both sizes."""
+
+
 class NotAllowed(MootError):
     """The one who acts has no right to; the message says who could give it."""
 

@@ -6,7 +6,7 @@ platforms are opaque strings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -380,12 +380,16 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """The same for an engine behind an HTTP API; the response body is fed to the reader."""
+    """The same for an engine behind an HTTP API; the response body is fed to the reader.
+
+    With ``then`` the call only prepares: ``then(status, body)`` says what to call next.
+    """
 
     method: str
     url: str
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    then: Callable[[int, bytes], HttpCall] | None = None
 
 
 EngineEventKind = Literal[

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 from core.model import (
     EngineConfig,
     EngineTask,
     EngineTraits,
-    Exit,
-    HttpCall,
-    Outcome,
     OutcomeKind,
     Permission,
     Spawn,
@@ -38,6 +34,7 @@ class Claude:
 
     name = "claude"
     programs = ("claude",)
+    ping = None
     traits = EngineTraits(system_prompt=True, resumes=True)
 
     def __init__(self, config: EngineConfig) -> None:
@@ -100,15 +97,6 @@ class Claude:
         # On macOS the login itself is in the keychain; the account is noted here.
         return None if '"oauthAccount"' in read(account) else False
 
-    def ping(self, environ: Mapping[str, str]) -> HttpCall | None:
-        """Not an HTTP engine."""
-        del environ
-
-    def pinged(self, body: bytes) -> tuple[bool, str]:
-        """Not an HTTP engine."""
-        del body
-        return False, ""
-
 
 def disarm(prompt: str) -> str:
     """The prompt without NUL, and with a leading space where it would be taken for a command."""
@@ -124,18 +112,20 @@ _REASONS: dict[str, tuple[OutcomeKind, str]] = {
 }
 
 
+_FIXES: dict[OutcomeKind, str] = {
+    "auth": "Run `claude` on the host and sign in with /login, or set ANTHROPIC_API_KEY; "
+    "then try again.",
+    "missing-binary": "Install it with `npm install -g @anthropic-ai/claude-code`, or set "
+    "[engines.claude] path.",
+}
+
+
 class ClaudeReader(LineReader):
     """See ``core.ports.Reader``."""
 
-    fixes: ClassVar[Mapping[OutcomeKind, str]] = {
-        "auth": "Run `claude` on the host and sign in with /login, or set ANTHROPIC_API_KEY; "
-        "then try again.",
-        "missing-binary": "Install it with `npm install -g @anthropic-ai/claude-code`, or set "
-        "[engines.claude] path.",
-    }
-
     def __init__(self, *, resumed: bool) -> None:
         super().__init__()
+        self.fixes = _FIXES
         self._resumed = resumed
         self.handlers = {
             "system": self._system,
@@ -211,8 +201,7 @@ class ClaudeReader(LineReader):
                 self.answer = final
             self.close(ok=True)
             return
-        said = [e for e in get(d, "errors") or [] if isinstance(e, str)]
-        text = text_of(d, "result") or "; ".join(said)
+        text = text_of(d, "result") or "; ".join(str(e) for e in get(d, "errors") or ())
         kind, known = _REASONS.get(text_of(d, "terminal_reason"), (None, ""))
         if kind is None and not text and text_of(d, "subtype") == "error_during_execution":
             kind, known = "cancelled", "it was interrupted"
@@ -220,10 +209,6 @@ class ClaudeReader(LineReader):
             kind, known = _REASONS["max_turns"]
         self.fail(kind or classify(text, int_of(d, "api_error_status") or None), known or text)
         self.close(ok=False)
-
-    def _judge_answer(self, end: Exit) -> Outcome:
-        # The closing event had no text of its own: the answer stands in the messages (C104).
-        return super()._judge_answer(end)
 
 
 def about(tool_input: object) -> str:

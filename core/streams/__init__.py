@@ -13,7 +13,7 @@ from core.streams.lines import (
     whole_characters,
 )
 from core.streams.reader import LineReader
-from core.streams.say import MASK, explain, plain, redact, secret_values, tail
+from core.streams.say import MASK, explain, joined_prompt, plain, redact, secret_values, tail
 
 __all__ = [
     "MASK",
@@ -26,6 +26,7 @@ __all__ = [
     "float_of",
     "get",
     "int_of",
+    "joined_prompt",
     "list_of",
     "plain",
     "posing_as_answer",

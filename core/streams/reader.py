@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from core.model import EngineEvent, Exit, Outcome, OutcomeKind, Usage
 from core.streams.judge import classify, posing_as_answer, reset_time
@@ -28,11 +29,11 @@ class LineReader:
             deltas only, it may be cut, and does not.
     """
 
-    type_path: tuple[str, ...] = ("type",)
-    fixes: Mapping[OutcomeKind, str] = {}
-    blocks_are_whole = True
+    type_path: ClassVar[tuple[str, ...]] = ("type",)
+    blocks_are_whole: ClassVar[bool] = True
 
     def __init__(self) -> None:
+        self.fixes: Mapping[OutcomeKind, str] = {}
         self.handlers: dict[str, Callable[[JsonObject], None]] = {}
         self.usage = Usage()
         self.session = ""

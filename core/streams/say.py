@@ -47,6 +47,12 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _SECRETS.sub(MASK, text)
 
 
+def joined_prompt(context: str, prompt: str) -> bytes:
+    """What goes to the stdin of an engine that takes the context and the prompt as one text."""
+    text = f"{context}\n\n---\n\n{prompt}" if context else prompt
+    return text.replace("\0", "").encode("utf-8", "replace")
+
+
 def plain(text: str) -> str:
     """``text`` without colour codes and control characters (tabs and line breaks stay)."""
     return _CONTROL.sub("", _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
@@ -65,7 +71,10 @@ def tail(text: str, max_chars: int = 400) -> str:
 _SAY = {
     "empty": "{engine} ended without any text.{detail} Ask again, or put the question differently.",
     "refused": "{engine} declined to answer.{detail}",
-    "auth": "{engine} is not signed in, or its key was refused.{detail} Sign {engine} in on the host, then try again.",
+    "auth": (
+        "{engine} is not signed in, or its key was refused.{detail} Sign {engine} in on the host, "
+        "then try again."
+    ),
     "quota": "{engine} has used up its quota{reset}.{detail} Ask another engine meanwhile.",
     "rate": "{engine} is being rate limited.{detail} Try again in a minute.",
     "overloaded": (
@@ -77,7 +86,9 @@ _SAY = {
         "budget_chars."
     ),
     "session-lost": "{engine} no longer knows its earlier session.{detail} It has to start afresh.",
-    "bad-model": "{engine} does not know the model it was asked for.{detail} Check [engines.{engine}] model.",
+    "bad-model": (
+        "{engine} does not know the model it was asked for.{detail} Check [engines.{engine}] model."
+    ),
     "bad-config": "{engine} could not be started as it is set up.{detail}",
     "missing-binary": (
         "{engine} is not installed on the host, or its installation is incomplete.{detail} "

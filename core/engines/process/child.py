@@ -51,12 +51,14 @@ class Child:
         self._on_event, self._limits, self._cancel = on_event, limits, cancel
         self._abandoned = asyncio.Event()
         self._nudge = asyncio.Event()
+        self._in_ended = asyncio.Event()
         self._out_ended = asyncio.Event()
         self._err_tail = bytearray()
         self._fenced = False  # from here on nothing that arrives counts
         self._settled_at = 0.0
         self._broken: BaseException | None = None
         self._transports: list[asyncio.BaseTransport] = []
+        self._stdin: asyncio.WriteTransport | None = None
         self._out_pipe: BinaryIO | None = None
         self._exited: asyncio.Task[int] | None = None
 
@@ -145,9 +147,11 @@ class Child:
             lambda: _Pipe(self._on_stderr, lambda: None), os.fdopen(err_read, "rb", buffering=0)
         )
         stdin, _ = await loop.connect_write_pipe(
-            asyncio.BaseProtocol, os.fdopen(in_write, "wb", buffering=0)
+            lambda: _Pipe(lambda _: None, self._in_ended.set),
+            os.fdopen(in_write, "wb", buffering=0),
         )
-        self._transports = [out, err, stdin]
+        self._transports = [out, err]
+        self._stdin = stdin
         self._last = self._began = loop.time()
         if self._plan.stdin:
             stdin.write(self._plan.stdin)
@@ -245,11 +249,10 @@ class Child:
 
     def _close(self) -> None:
         for transport in self._transports:
-            if isinstance(transport, asyncio.WriteTransport):
-                transport.abort()
-            else:
-                transport.close()
+            transport.close()
         self._transports.clear()
+        if self._stdin is not None and not self._in_ended.is_set():
+            self._stdin.abort()  # what nobody read is dropped
 
 
 class _Pipe(asyncio.Protocol):

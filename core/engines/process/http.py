@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import aiohttp
 
@@ -13,6 +15,9 @@ from core.ports import Reader
 
 CONNECT_S = 10.0
 CHUNK_BYTES = 64 * 1024
+
+
+_Request = AbstractAsyncContextManager[aiohttp.ClientResponse]
 
 
 class _Exchange:
@@ -26,22 +31,32 @@ class _Exchange:
         self.status: int | None = None
 
     async def go(self) -> None:
+        """Make the call, and before it those that prepare it."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S)
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.request(
-                self._plan.method,
-                self._plan.url,
-                data=self._plan.body,
-                headers=dict(self._plan.headers),
-                allow_redirects=False,  # what is sent is meant for this host only
-            ) as response,
-        ):
-            self.status = response.status
-            async for data in response.content.iter_chunked(CHUNK_BYTES):
-                self.last = asyncio.get_running_loop().time()
-                for event in self._reader.receive(data):
-                    self._on_event(event)
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            plan = self._plan
+            while plan.then is not None:
+                async with self._send(session, plan) as response:
+                    body = await response.read()
+                    self.last = asyncio.get_running_loop().time()
+                    plan = plan.then(response.status, body)
+            async with self._send(session, plan) as response:
+                self.status = response.status
+                async for data in response.content.iter_chunked(CHUNK_BYTES):
+                    self.last = asyncio.get_running_loop().time()
+                    for event in self._reader.receive(data):
+                        self._on_event(event)
+
+    @staticmethod
+    def _send(session: aiohttp.ClientSession, plan: HttpCall) -> _Request:
+        # No redirects: what is sent is meant for this host only.
+        return session.request(
+            plan.method,
+            plan.url,
+            data=plan.body or None,
+            headers=dict(plan.headers),
+            allow_redirects=False,
+        )
 
 
 async def call(
@@ -67,7 +82,7 @@ async def call(
 
 
 async def _watch(
-    exchange: _Exchange, work: asyncio.Future[None], stop: asyncio.Future[bool], limits: Limits
+    exchange: _Exchange, work: asyncio.Future[None], stop: asyncio.Future[Any], limits: Limits
 ) -> Exit | None:
     """Wait; returns why the exchange is to be broken off, or ``None`` when it ended by itself."""
     loop = asyncio.get_running_loop()

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -27,17 +28,27 @@ ReadFile = Callable[[str], str]
 """The text of a file (``~`` is expanded), or "" when it cannot be read."""
 
 
+Ping = Callable[[Mapping[str, str]], tuple[HttpCall, Callable[[bytes], tuple[bool, str]]]]
+"""A cheap request, and the judge of its answer: usable or not, and a word about it."""
+
+
 class Probed(Protocol):
     """What ``probe`` asks of an engine beside the port."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As in ``core.ports.Engine``."""
+        ...
 
     @property
-    def env_names(self) -> tuple[str, ...]: ...
+    def env_names(self) -> tuple[str, ...]:
+        """As in ``core.ports.Engine``."""
+        ...
 
     @property
-    def config(self) -> EngineConfig: ...
+    def config(self) -> EngineConfig:
+        """How the engine is set up."""
+        ...
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -48,35 +59,31 @@ class Probed(Protocol):
         """Whether keys or a login are there; ``None`` when that cannot be told."""
         ...
 
-    def ping(self, environ: Mapping[str, str]) -> HttpCall | None:
-        """A cheap request that shows a model API to be up, or ``None`` for a CLI."""
-        ...
-
-    def pinged(self, body: bytes) -> tuple[bool, str]:
-        """Judge the answer to ``ping``: usable or not, and a word about it."""
+    @property
+    def ping(self) -> Ping | None:
+        """How a model API is asked whether it is up; ``None`` for a CLI."""
         ...
 
 
 async def probe(engine: Probed, environ: Mapping[str, str] | None = None) -> EngineInfo:
     """Look whether ``engine`` could be used: takes at most about 15 seconds, never raises."""
     environ = os.environ if environ is None else environ
-    request = engine.ping(environ)
-    if request is not None:
-        return await _ping(engine, request)
+    if engine.ping is not None:
+        return await _ping(engine.name, *engine.ping(environ))
     signed_in = await asyncio.to_thread(engine.signed_in, environ, _reader(environ))
-    if not engine.programs:
-        return EngineInfo(engine.name, installed=True, version="", signed_in=signed_in, path="")
-    path = await asyncio.to_thread(find, engine, environ)
+    path = await asyncio.to_thread(find, engine, environ) if engine.programs else ""
+    info = EngineInfo(engine.name, installed=True, version="", signed_in=signed_in, path=path or "")
     if path is None:
         wanted = engine.config.path or " or ".join(engine.programs)
-        detail = f"{wanted} was not found"
-        return EngineInfo(engine.name, False, "", signed_in, engine.config.path, detail)
+        return replace(info, installed=False, detail=f"{wanted} was not found")
+    if not path:
+        return info
     env = child_environment(environ, engine.env_names, {}, f"probe-{engine.name}-{os.getpid()}")
     ok, said = await _version(path, env)
     version = _VERSION.search(said)
     if not ok or version is None:
-        return EngineInfo(engine.name, False, "", signed_in, path, redact(tail(said, 200)))
-    return EngineInfo(engine.name, True, version[0], signed_in, path)
+        return replace(info, installed=False, detail=redact(tail(said, 200)))
+    return replace(info, version=version[0])
 
 
 def find(engine: Probed, environ: Mapping[str, str]) -> str | None:
@@ -133,16 +140,19 @@ async def _version(path: str, env: dict[str, str]) -> tuple[bool, str]:
     return process.returncode == 0, out.decode("utf-8", "replace")
 
 
-async def _ping(engine: Probed, request: HttpCall) -> EngineInfo:
+async def _ping(
+    name: str, request: HttpCall, judge: Callable[[bytes], tuple[bool, str]]
+) -> EngineInfo:
     timeout = aiohttp.ClientTimeout(total=PING_S)
+    info = EngineInfo(name, installed=False, version="", signed_in=None, path=request.url)
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
             session.request(request.method, request.url, allow_redirects=False) as response,
         ):
-            body = await response.content.read(_MAX_READ)
+            body = await response.read()
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-        detail = f"no answer from {request.url}: {redact(tail(str(error) or 'timed out', 120))}"
-        return EngineInfo(engine.name, False, "", None, request.url, detail)
-    ok, detail = engine.pinged(body)
-    return EngineInfo(engine.name, True, "", ok, request.url, detail)
+        why = redact(tail(str(error) or "timed out", 120))
+        return replace(info, detail=f"no answer from {request.url}: {why}")
+    usable, detail = judge(body)
+    return replace(info, installed=True, signed_in=usable, detail=detail)

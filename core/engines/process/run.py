@@ -11,7 +11,7 @@ from core.engines.process import tree
 from core.engines.process.child import Child
 from core.engines.process.environment import child_environment
 from core.engines.process.http import call
-from core.errors import BadInput
+from core.errors import BadInput, PromptTooLong
 from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome
 from core.ports import Engine
 from core.streams import redact, secret_values
@@ -53,16 +53,18 @@ async def run(
     reader = engine.reader(task)
     try:
         plan = await asyncio.to_thread(engine.start, task)
+        if cancel.is_set():
+            return reader.finish(Exit(why="cancelled"))
+        if isinstance(plan, HttpCall):
+            outcome = await call(plan, reader, on_event=on_event, limits=limits, cancel=cancel)
+        else:
+            env = child_environment(environ, engine.env_names, plan.env, task.run_id)
+            child = Child(plan, task, env, reader, on_event=on_event, limits=limits, cancel=cancel)
+            outcome = await child.run(on_spawn)
+    except PromptTooLong as error:
+        return Outcome("context-too-long", detail=str(error))
     except BadInput as error:
         return Outcome("bad-config", detail=str(error))
-    if cancel.is_set():
-        return reader.finish(Exit(why="cancelled"))
-    if isinstance(plan, HttpCall):
-        outcome = await call(plan, reader, on_event=on_event, limits=limits, cancel=cancel)
-    else:
-        env = child_environment(environ, engine.env_names, plan.env, task.run_id)
-        child = Child(plan, task, env, reader, on_event=on_event, limits=limits, cancel=cancel)
-        outcome = await child.run(on_spawn)
     return replace(
         outcome, text=redact_values(outcome.text, secrets), detail=redact(outcome.detail, secrets)
     )

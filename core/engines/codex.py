@@ -1,0 +1,173 @@
+"""Codex: ``codex exec --json``. PURE."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from core.model import (
+    EngineConfig,
+    EngineTask,
+    EngineTraits,
+    Exit,
+    Outcome,
+    OutcomeKind,
+    Permission,
+    Spawn,
+    Usage,
+)
+from core.streams import (
+    JsonObject,
+    LineReader,
+    classify,
+    get,
+    int_of,
+    joined_prompt,
+    list_of,
+    text_of,
+)
+
+_SANDBOX: dict[Permission, str] = {
+    "plan": "read-only",
+    "edit": "workspace-write",
+    "full": "danger-full-access",
+}
+
+
+class Codex:
+    """The engine; see ``core.ports.Engine`` and ``core.engines.process.probe.Probed``."""
+
+    name = "codex"
+    programs = ("codex",)
+    ping = None
+    traits = EngineTraits(resumes=True)
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self.env_names = ("CODEX_*", "OPENAI_*", *config.env)
+
+    def start(self, task: EngineTask) -> Spawn:
+        """See ``core.ports.Engine``: context and prompt go to stdin."""
+        argv = [self.config.path or "codex", "exec"]
+        if task.resume:
+            argv.append("resume")
+        argv += ["--json", "--skip-git-repo-check"]
+        # "resume" knows no --sandbox, so both ways use the setting.
+        argv += ["-c", f'sandbox_mode="{_SANDBOX[task.permission]}"']
+        argv += ["-c", 'approval_policy="never"']
+        # Without this a refused connection is tried again without end.
+        argv += ["--disable", "unbounded_connection_retries", "--disable", "plugins"]
+        argv += ["-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"]
+        if model := task.model or self.config.model:
+            argv += ["-m", model]
+        argv += self.config.args
+        if task.resume:
+            argv.append(task.resume)
+        argv.append("-")
+        return Spawn(tuple(argv), task.cwd, joined_prompt(task.context, task.prompt))
+
+    def reader(self, task: EngineTask) -> CodexReader:
+        """See ``core.ports.Engine``."""
+        del task
+        return CodexReader()
+
+    def signed_in(self, environ: Mapping[str, str], read: Callable[[str], str]) -> bool | None:
+        """Whether a key or a login is there, or a provider that brings its own."""
+        folder = environ.get("CODEX_HOME") or "~/.codex"
+        if environ.get("CODEX_API_KEY") or read(f"{folder}/auth.json").strip():
+            return True
+        config = read(f"{folder}/config.toml")
+        if "model_provider" not in config:
+            return False
+        keys = [
+            line.split("=", 1)[1].strip(" \t\"'")
+            for line in config.splitlines()
+            if line.strip().startswith("env_key") and "=" in line
+        ]
+        return any(environ.get(key) for key in keys) if keys else None
+
+
+_FIXES: dict[OutcomeKind, str] = {
+    "auth": "Run `codex login` on the host, then try again.",
+    "missing-binary": "Install it with `npm install -g @openai/codex`, or set "
+    "[engines.codex] path.",
+}
+
+
+class CodexReader(LineReader):
+    """See ``core.ports.Reader``. Codex sends no text deltas: a message comes when it is whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fixes = _FIXES
+        self._trouble = ""
+        self.handlers = {
+            "thread.started": lambda d: self.started(text_of(d, "thread_id")),
+            "item.started": self._item,
+            "item.completed": self._item,
+            "error": self._error,
+            "turn.failed": self._failed,
+            "turn.completed": self._completed,
+        }
+
+    def _item(self, d: JsonObject) -> None:
+        item = get(d, "item")
+        kind, item_id = text_of(item, "type"), text_of(item, "id")
+        starts = text_of(d, "type") == "item.started"
+        match kind:
+            case "agent_message" if not starts:
+                self.message(text_of(item, "text"))
+            case "reasoning" if not starts:
+                self.emit("thinking", text_of(item, "text"))
+            case "error":
+                self.emit("warning", text_of(item, "message"))
+            case "agent_message" | "reasoning" | "todo_list":
+                pass
+            case _ if starts:
+                self.tool_start(item_id, kind, about(item))
+            case _:
+                failed = text_of(item, "status") == "failed" or int_of(item, "exit_code") != 0
+                self.tool_end(item_id, kind, ok=not failed)
+
+    def _error(self, d: JsonObject) -> None:
+        # Passing trouble and fatal errors share this type: only what follows tells them apart.
+        text = text_of(d, "message")
+        self.emit("retry", text, name=classify(text))
+        self._trouble = text
+
+    def _failed(self, d: JsonObject) -> None:
+        text = text_of(d, "error", "message") or self._trouble
+        self.fail(classify(text), text)
+        self.close(ok=False)
+
+    def _completed(self, d: JsonObject) -> None:
+        used = get(d, "usage")
+        self.usage = Usage(
+            input_tokens=int_of(used, "input_tokens"),
+            output_tokens=int_of(used, "output_tokens"),
+            cached_tokens=int_of(used, "cached_input_tokens"),
+        )
+        self.emit("usage")
+        self.close(ok=True)
+
+    def finish(self, end: Exit) -> Outcome:
+        """See ``core.ports.Reader``."""
+        if self._trouble and not self.closed and not self.answer:
+            self.fail(classify(self._trouble), self._trouble)
+        return super().finish(end)
+
+
+def about(item: object) -> str:
+    """The command, file or tool that an item is about."""
+    if command := text_of(item, "command"):
+        return command
+    if changes := list_of(item, "changes"):
+        return ", ".join(text_of(change, "path") for change in changes)
+    if tool := text_of(item, "tool"):
+        return f"{text_of(item, 'server')} {tool}".strip()
+    if query := text_of(item, "query"):
+        return query
+    return json.dumps(item, ensure_ascii=False)[:200]
+
+
+ENGINE = Codex

@@ -1,0 +1,184 @@
+"""Gemini CLI: ``gemini --output-format stream-json``. PURE."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from core.model import (
+    EngineConfig,
+    EngineTask,
+    EngineTraits,
+    Exit,
+    Outcome,
+    OutcomeKind,
+    Permission,
+    Spawn,
+    Usage,
+)
+from core.streams import (
+    JsonObject,
+    LineReader,
+    classify,
+    get,
+    int_of,
+    joined_prompt,
+    tail,
+    text_of,
+)
+
+_MODES: dict[Permission, str] = {"plan": "plan", "edit": "auto_edit", "full": "yolo"}
+_SPACE = uuid.UUID("5f5a9f8e-6d0e-4f7d-8f63-1c7f3f0f8a42")
+# Exit statuses: its own, and HTTP statuses modulo 256.
+_EXITS: dict[int, OutcomeKind] = {
+    41: "auth",
+    42: "bad-config",
+    52: "bad-config",
+    401 % 256: "auth",
+    403 % 256: "auth",
+    429 % 256: "rate",
+    500 % 256: "overloaded",
+    503 % 256: "overloaded",
+    529 % 256: "overloaded",
+}
+
+
+class Gemini:
+    """The engine; see ``core.ports.Engine`` and ``core.engines.process.probe.Probed``."""
+
+    name = "gemini"
+    programs = ("gemini",)
+    ping = None
+    traits = EngineTraits(resumes=True)
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self.env_names = ("GEMINI_*", "GOOGLE_*", *config.env)
+
+    def start(self, task: EngineTask) -> Spawn:
+        """See ``core.ports.Engine``: context and prompt go to stdin."""
+        argv = [self.config.path or "gemini", "--output-format", "stream-json"]
+        argv += ["--approval-mode", _MODES[task.permission]]
+        if model := task.model or self.config.model:
+            argv += ["-m", model]
+        if task.resume:
+            argv += ["--resume", task.resume]
+        else:
+            argv += ["--session-id", str(uuid.uuid5(_SPACE, task.run_id))]
+        argv += self.config.args
+        env = {
+            "GEMINI_CLI_NO_RELAUNCH": "true",  # else a second process, deaf to interrupts
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",  # else it refuses an unknown folder
+            "NO_COLOR": "1",
+            "TERM": "xterm-256color",  # else it warns about the terminal
+        }
+        prompt = joined_prompt(task.context, task.prompt)
+        return Spawn(tuple(argv), task.cwd, prompt, env)
+
+    def reader(self, task: EngineTask) -> GeminiReader:
+        """See ``core.ports.Engine``."""
+        del task
+        return GeminiReader()
+
+    def signed_in(self, environ: Mapping[str, str], read: Callable[[str], str]) -> bool | None:
+        """Whether a key or a login is there."""
+        if environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY"):
+            return True
+        if environ.get("GOOGLE_GENAI_USE_VERTEXAI"):
+            return None
+        folder = environ.get("GEMINI_CLI_HOME") or "~"
+        if read(f"{folder}/.gemini/oauth_creds.json").strip():
+            return True
+        # A key may also stand in its own .env file, or the login in the system's key store.
+        if "GEMINI_API_KEY" in read(f"{folder}/.gemini/.env"):
+            return True
+        return None if "oauth" in read(f"{folder}/.gemini/settings.json") else False
+
+
+_FIXES: dict[OutcomeKind, str] = {
+    "auth": "Run `gemini` on the host and sign in, or set GEMINI_API_KEY; then try again.",
+    "missing-binary": "Install it with `npm install -g @google/gemini-cli`, or set "
+    "[engines.gemini] path.",
+}
+
+
+class GeminiReader(LineReader):
+    """See ``core.ports.Reader``. Texts come in deltas only, so a stream cut short shows nothing."""
+
+    blocks_are_whole: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fixes = _FIXES
+        self.handlers = {
+            "init": lambda d: self.started(text_of(d, "session_id")),
+            "message": self._message,
+            "tool_use": self._tool_use,
+            "tool_result": lambda d: self.tool_end(
+                text_of(d, "tool_id"), ok=text_of(d, "status") == "success"
+            ),
+            "error": self._error,
+            "result": self._result,
+        }
+
+    def _message(self, d: JsonObject) -> None:
+        if text_of(d, "role") == "assistant":
+            self.delta(text_of(d, "content"))
+
+    def _end_block(self) -> None:
+        if text := "".join(self.partial):
+            self.message(text)
+
+    def _tool_use(self, d: JsonObject) -> None:
+        self._end_block()
+        self.answer = ""  # the answer is what comes after the last tool
+        self.tool_start(text_of(d, "tool_id"), text_of(d, "tool_name"), about(d))
+
+    def _error(self, d: JsonObject) -> None:
+        text = text_of(d, "message")
+        self.emit("warning", text)
+        if text_of(d, "severity") == "error":
+            self.fail(classify(text), text)
+
+    def _result(self, d: JsonObject) -> None:
+        self._end_block()
+        used = get(d, "stats")
+        self.usage = Usage(
+            input_tokens=int_of(used, "input_tokens"),
+            output_tokens=int_of(used, "output_tokens"),
+            cached_tokens=int_of(used, "cached"),
+        )
+        self.emit("usage")
+        if text_of(d, "status") == "success":
+            self.close(ok=True)
+            return
+        text = text_of(d, "error", "message")
+        status = re.search(r'"code":\s*(\d{3})', text)
+        kind = classify(text, int(status[1]) if status else None)
+        if text_of(d, "error", "type") == "FatalTurnLimitedError":
+            kind = "crashed"
+        self.fail(kind, text)
+        self.close(ok=False)
+
+    def finish(self, end: Exit) -> Outcome:
+        """See ``core.ports.Reader``."""
+        outcome = super().finish(end)
+        if outcome.kind == "crashed" and end.code in _EXITS and not end.why:
+            # Its stderr is full of noise: the exit status is clearer (C100).
+            fix = self.fixes.get(_EXITS[end.code], "")
+            detail = outcome.detail or f"exit status {end.code}"
+            return Outcome(_EXITS[end.code], outcome.text, detail, outcome.session, fix=fix)
+        return outcome
+
+
+def about(d: JsonObject) -> str:
+    """The command or path that a tool call is about."""
+    for key in ("command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query"):
+        if text := text_of(d, "parameters", key):
+            return text
+    return tail(str(get(d, "parameters") or ""), 200)
+
+
+ENGINE = Gemini

@@ -1,0 +1,189 @@
+r"""The rehearsal engine's process: a stand-in for an agent that plays its part without a model.
+
+Reads one JSON object on stdin (``prompt``, ``context``, ``permission``, ``session``, ``resumed``)
+and writes JSON lines, as the real CLIs do. Needs the standard library only and starts in some
+hundredths of a second. It says plainly that it is no model and quotes the question.
+
+Directives in the prompt make it act, for tests and demonstrations::
+
+    @@rehearse sleep=3 tool="ls" pull="memory: jwt" lines=200@@
+
+====================  ====================================================================
+``text="..."``        the whole answer (``\\n`` is a line break)
+``lines=200``         that many numbered lines after the answer
+``show=context``      the context it was given, word for word, after the answer
+``pull="KIND: Q"``    ends the answer with a pull marker
+``sleep=3``           seconds of work before the answer
+``pace=0.1``          seconds between the pieces of the answer
+``tool="ls"``         pretends to use a tool: only the events, nothing is run
+``write=notes.txt``   really writes that file into the folder, where the permission allows it
+``fail=quota``        ends with that outcome (``fail=crash``: exit status 3, words on stderr)
+``silent``            ends well without any text
+``hang``              begins an answer and then does nothing for ever
+``stubborn``          ignores interrupt and terminate
+``child=600``         leaves a child that sleeps so many seconds and holds the output open
+``setsid=600``        the same, in a session of its own
+``env=NAME``          says whether that environment variable is set, and its length
+``when="..."``        the directive counts only where the context holds these words
+====================  ====================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TypedDict
+
+
+class Task(TypedDict):
+    """What stands on stdin."""
+
+    prompt: str
+    context: str
+    permission: str
+    session: str
+    resumed: bool
+
+
+DIRECTIVE = re.compile(r"@@rehearse\b((?:[^@]|@(?!@))*)@@")
+FAILURES = {
+    "quota": "the usage limit is reached, try again at 3:40 PM",
+    "auth": "not signed in",
+    "rate": "too many requests",
+    "overloaded": "the model is overloaded",
+    "context-too-long": "the prompt is too long",
+    "session-lost": "no such session",
+    "bad-model": "no such model",
+    "refused": "I cannot help with that",
+}
+
+
+def say(kind: str, /, **fields: object) -> None:
+    """Write one event and let it be seen at once."""
+    sys.stdout.write(json.dumps({"type": kind, **fields}, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def directives(prompt: str, context: str) -> tuple[dict[str, str], str]:
+    """The directives that count, later ones over earlier ones, and the prompt without any."""
+    found: dict[str, str] = {}
+    for match in DIRECTIVE.finditer(prompt):
+        try:
+            words = shlex.split(match[1])
+        except ValueError:
+            continue
+        here: dict[str, str] = {}
+        for word in words:
+            name, _, value = word.partition("=")
+            here[name] = value
+        if here.get("when", "") in context:
+            found.update(here)
+    return found, DIRECTIVE.sub("", prompt).strip()
+
+
+def compose(task: Task, order: dict[str, str], question: str) -> str:
+    """The text of the answer."""
+    if "text" in order:
+        answer = order["text"].replace("\\n", "\n")
+    else:
+        quoted = "\n".join(f"> {line}".rstrip() for line in question.splitlines())
+        answer = (
+            "This is the rehearsal engine: there is no model behind it, it only shows how a "
+            "conversation runs.\n\n"
+            f"You asked:\n\n{quoted}\n\n"
+            f"I was given {len(task['context'])} characters of context with it. "
+            "For real answers choose an agent that is installed and signed in; "
+            "`moot engines` lists them."
+        )
+    if "env" in order:
+        value = os.environ.get(order["env"])
+        answer += f"\n\n{order['env']}: {'not set' if value is None else f'set, {len(value)}'}"
+    if "lines" in order:
+        answer += "\n\n" + "\n".join(f"line {n}" for n in range(1, int(order["lines"]) + 1))
+    if order.get("show") == "context":
+        answer += f"\n\n{task['context']}"
+    if "pull" in order:
+        answer += f"\n\n<!-- pull:{order['pull']} -->"
+    return answer
+
+
+def leave_children(order: dict[str, str]) -> None:
+    """Start the children that outlive this process."""
+    for name in ("child", "setsid"):
+        if name in order:
+            code = f"import time; time.sleep({float(order[name])})"
+            nap = [sys.executable, "-I", "-S", "-c", code]
+            subprocess.Popen(nap, start_new_session=name == "setsid")
+
+
+def write_file(task: Task, name: str) -> None:
+    """Write a file into the working folder, unless the run may only read."""
+    say("tool", id="w1", name="write", about=name)
+    target = Path(name)
+    allowed = task["permission"] != "plan" and not target.is_absolute() and ".." not in target.parts
+    if allowed:
+        target.write_text("Written by the rehearsal engine.\n", encoding="utf-8")
+    say("tool_end", id="w1", name="write", ok=allowed)
+
+
+def speak(answer: str, pace_s: float) -> None:
+    """Stream the answer in pieces of some words, then give it whole."""
+    for piece in re.findall(r"(?:\S*\s*){1,6}", answer):
+        if piece:
+            say("delta", text=piece)
+            if pace_s:
+                time.sleep(pace_s)
+    say("message", text=answer)
+
+
+def act(task: Task, order: dict[str, str]) -> None:
+    """What comes before the answer."""
+    if "stubborn" in order:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    leave_children(order)
+    if "tool" in order:
+        say("tool", id="t1", name="shell", about=order["tool"])
+        say("tool_end", id="t1", name="shell", ok=True)
+    if "write" in order:
+        write_file(task, order["write"])
+    time.sleep(float(order.get("sleep") or 0))
+    if "hang" in order:
+        say("delta", text="I was about to say ")
+        while True:
+            time.sleep(3600)
+
+
+def main() -> int:
+    """Play one part; returns the exit status."""
+    task: Task = json.loads(sys.stdin.buffer.read())
+    order, question = directives(task["prompt"], task["context"])
+    say("started", session=task["session"], resumed=task["resumed"])
+    act(task, order)
+    fail = order.get("fail")
+    if fail == "crash":
+        sys.stderr.write("rehearsed crash: something went wrong\n")
+        return 3
+    if fail:
+        say("result", ok=False, kind=fail, detail=FAILURES.get(fail, "a rehearsed failure"))
+        return 1
+    answer = "" if "silent" in order else compose(task, order, question)
+    if answer:
+        speak(answer, float(order.get("pace") or 0))
+    used = {"input": len(task["context"]) + len(task["prompt"]), "output": len(answer)}
+    say("result", ok=True, usage=used)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
