@@ -1,0 +1,151 @@
+r"""The frame around other people's words: what is ours and what is theirs, line by line.
+
+One law (``docs/decisions/0020``): in a pack, **every line that holds what somebody else wrote
+begins with** ``>``, and no line of ours does. So no text can pose as a heading, a rule, a
+speaker or a cut mark, whatever it holds, and in Markdown a quote closes what it left open.
+``quote`` adds two characters a line and changes nothing else; taking them off again gives the text
+back exactly.
+
+Short facts from outside that stand within our lines (names, paths) go through ``one_line``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from core.markup.measure import graphemes
+from core.pull import Ground, neutralise
+
+MAX_NAME_CHARS = 80
+LOOK_BACK = 80
+
+_ESCAPED = frozenset("\\()[]<>`:")
+
+
+def quote(body: str) -> str:
+    r"""Frame ``body``: ``>`` before every line, with a space before what is not empty.
+
+    A line ends wherever Python or Markdown would see one end (``\r``, ``\u2028`` and their like
+    too), so that nothing of the body ever begins a line.
+    """
+    lines = f"{body}x".splitlines(keepends=True)
+    lines[-1] = lines[-1][:-1]  # so that an empty body, or one that ends in a line end, has it seen
+    return "".join(f"> {line}" if any(line.splitlines()) else f">{line}" for line in lines)
+
+
+def one_line(text: str, limit: int = MAX_NAME_CHARS) -> str:
+    """``text`` as an inert piece of one of our lines, at most about ``limit`` characters.
+
+    What could end the line, close our brackets, start a marker or hide is written as an escape;
+    distinct texts within the limit stay distinct.
+    """
+    short = text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return "".join(_visible(char) for char in short)
+
+
+def _visible(char: str) -> str:
+    if char in _ESCAPED:
+        return f"\\{char}"
+    if char == " " or char.isalnum():
+        return char
+    category = unicodedata.category(char)
+    if category[0] not in "CZ":
+        return char
+    return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char, f"\\u{{{ord(char):x}}}")
+
+
+def theirs(body: str) -> str:
+    """Text of others, ready to stand in a pack: markers made inert, then framed."""
+    return quote(neutralise(body))
+
+
+# --- cutting -----------------------------------------------------------------------------
+
+
+def cut_head(text: str, room: int) -> str:
+    """The beginning of ``text`` within ``room`` characters, ended at a line or word.
+
+    A fence that is open there is closed, so that the piece is well-formed on its own. May be
+    empty when ``room`` is too small for anything.
+    """
+    if len(text) <= room:
+        return text
+    ground, opener, kept, size = Ground(), "", 0, 0
+    best, best_opener = 0, ""
+    for line in text.splitlines(keepends=True):
+        ground.step(line)
+        opener = (opener or _opener(line, ground.fence)) if ground.fence else ""
+        kept += len(line)
+        size = kept + (len(opener) + 1 if opener else 0)
+        if size > room:
+            break
+        best, best_opener = kept, opener
+    # A good part of one long line says more than the few short lines before it.
+    if best < room // 2:
+        inside = room - (len(best_opener) + 1 if best_opener else 0)
+        best = max(best, boundary(text, inside))
+    head = text[:best].rstrip()
+    return f"{head}\n{best_opener}" if best_opener else head
+
+
+def fit(text: str, room: int) -> str:
+    """The beginning of ``text`` that takes at most ``room`` characters once it is framed."""
+    size = room
+    while size > 0:
+        piece = cut_head(text, size)
+        over = len(theirs(piece)) - room
+        if over <= 0:
+            return piece
+        size = min(size, len(piece)) - over
+    return ""
+
+
+def cut_tail(text: str, room: int) -> str:
+    """The end of ``text`` within ``room`` characters; a fence open there is opened again."""
+    if len(text) <= room:
+        return text
+    at = boundary(text, len(text) - room, forward=True)
+    line_end = text.find("\n", at)
+    if 0 <= line_end < at + room // 2:
+        at = line_end + 1
+    ground, opener = Ground(), ""
+    for line in text[:at].splitlines(keepends=True):
+        ground.step(line)
+        opener = (opener or _opener(line, ground.fence)) if ground.fence else ""
+    tail = text[at:]
+    if opener and len(tail) + len(opener) + 1 > room:
+        tail = tail[boundary(tail, len(opener) + 1, forward=True) :]
+    return f"{opener}\n{tail}" if opener else tail
+
+
+def boundary(text: str, at: int, *, forward: bool = False) -> int:
+    """A place near ``at`` (never above it, or with ``forward`` never below it) fit for a cut.
+
+    After white space if there is some near, so that words and identifiers stay whole; at least
+    between what a reader takes for characters.
+    """
+    at = max(0, min(at, len(text)))
+    if at in (0, len(text)):
+        return at
+    low, high = max(0, at - LOOK_BACK), min(len(text), at + LOOK_BACK)
+    if forward:
+        for place in range(at, high):
+            if text[place - 1].isspace():
+                return place
+    else:
+        for place in range(at, low, -1):
+            if text[place - 1].isspace():
+                return place
+    place, before = low, low
+    for cluster in graphemes(text[low:high]):
+        before, place = place, place + len(cluster)
+        if place == at:
+            return at
+        if place > at:
+            return place if forward else before
+    return at
+
+
+def _opener(line: str, fence: str) -> str:
+    """A line that opens (or closes) the same fence at the same indent, without its info string."""
+    return " " * max(0, line.find(fence)) + fence

@@ -1,0 +1,185 @@
+"""The recent conversation: what of it is shown whole, cut, shrunk or left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.context.frame import cut_head, cut_tail, theirs
+from core.context.speakers import Speakers, agent_key
+from core.model import Message
+from core.pull import Ground
+
+WHOLE_LAST = 5
+LONG_LINES = 12
+LONG_CHARS = 800
+HEAD_SHARE = 0.6
+
+_QUOTE = re.compile(r" {0,3}>")
+_INFO = re.compile(r"[\w+#.-]{1,20}")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How messages are shown: the cap of one, who speaks, and whether the rest can be pulled."""
+
+    max_per_message_chars: int
+    speakers: Speakers
+    can_pull: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One message as it stands in a pack; ``cut`` when something of it was left out."""
+
+    id: int
+    text: str
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A piece of a message that is not shown: how many characters, and what they were."""
+
+    chars: int
+    what: str = ""
+
+
+Piece = str | Left
+
+
+def guaranteed(messages: Sequence[Message]) -> frozenset[int]:
+    """Ids of every agent's last message: they are shown even over budget."""
+    return frozenset({agent_key(m): m.id for m in messages if m.author_kind == "agent"}.values())
+
+
+class Window:
+    """The walk over a conversation, oldest first, without the message being answered."""
+
+    def __init__(self, messages: Sequence[Message], style: Style) -> None:
+        self.messages = messages
+        self.ids = frozenset(m.id for m in messages)
+        self.kept = guaranteed(messages)
+        self._style = style
+        self._whole = {m.id for m in messages[-WHOLE_LAST:]} | self.kept
+        self._shown: dict[int, Shown] = {}
+
+    def shown(self, message: Message) -> Shown:
+        """The message as it would stand in the pack."""
+        if message.id not in self._shown:
+            prune = message.id not in self._whole
+            self._shown[message.id] = render(message, self._style, prune=prune)
+        return self._shown[message.id]
+
+    def cost(self, message: Message) -> int:
+        """Characters that showing it takes, as rendered, with the blank line after it."""
+        return len(self.shown(message).text) + 2
+
+    @property
+    def forced_chars(self) -> int:
+        """What the guarantee alone takes."""
+        return sum(self.cost(m) for m in self.messages if m.id in self.kept)
+
+    def need_chars(self, enough: int) -> int:
+        """What showing everything would take; counting stops once it is more than ``enough``."""
+        need = 0
+        for message in reversed(self.messages):
+            need += self.cost(message)
+            if need > enough:
+                break
+        return need
+
+    def take(self, room: int) -> tuple[Message, ...]:
+        """Walk from the newest backwards and take while it fits in ``room`` characters.
+
+        The guaranteed ones are paid first and always taken, also beyond where the walk ends.
+        """
+        left = room - self.forced_chars
+        taken: list[Message] = []
+        walking = True
+        for message in reversed(self.messages):
+            if message.id in self.kept:
+                taken.append(message)
+            elif walking:
+                left -= self.cost(message)
+                walking = left >= 0
+                if walking:
+                    taken.append(message)
+        return tuple(reversed(taken))
+
+
+# --- one message -------------------------------------------------------------------------
+
+
+def render(message: Message, style: Style, *, prune: bool) -> Shown:
+    """A header line of ours, then the text as a quote, with marks of ours where it was cut."""
+    pieces: list[Piece] = shrink(message.text) if prune else [message.text]
+    if sum(len(p) for p in pieces if isinstance(p, str)) > style.max_per_message_chars:
+        pieces = ends(message.text, style.max_per_message_chars)
+    state = ", interrupted before it was finished" if message.interrupted else ""
+    head = f"[#{message.id}] {style.speakers.label(message)}{state}:"
+    how = f"; to read it whole: <!-- pull:messages: #{message.id} -->" if style.can_pull else ""
+    blocks = [theirs(p) if isinstance(p, str) else f"[{_mark(p)}{how}]" for p in pieces]
+    text = f"{head}\n" + "\n\n".join(blocks)
+    return Shown(message.id, text, cut=len(pieces) > 1 or isinstance(pieces[0], Left))
+
+
+def _mark(left: Left) -> str:
+    what = f" ({left.what})" if left.what else ""
+    return f"{left.chars:,} characters of this message are left out{what}"
+
+
+def ends(text: str, cap: int) -> list[Piece]:
+    """Head and tail of a text that is longer than ``cap``, which the two together keep to."""
+    head = cut_head(text, int(cap * HEAD_SHARE))
+    tail = cut_tail(text, cap - int(cap * HEAD_SHARE))
+    missing = max(1, len(text) - len(head) - len(tail))
+    return [piece for piece in (head, Left(missing), tail) if piece]
+
+
+def shrink(text: str) -> list[Piece]:
+    """A text with its long code, output and quotations replaced by what they were."""
+    pieces: list[Piece] = []
+    for block, what in _blocks(text):
+        long = what and (block.count("\n") >= LONG_LINES or len(block) >= LONG_CHARS)
+        if long:
+            pieces.append(Left(len(block), f"{what}, {len(block.splitlines())} lines"))
+        elif pieces and isinstance(pieces[-1], str):
+            pieces[-1] += block
+        else:
+            pieces.append(block)
+    if len(pieces) < 2 and not any(isinstance(p, Left) for p in pieces):
+        return [text]
+    stripped = [p.strip("\n") if isinstance(p, str) else p for p in pieces]
+    return [p for p in stripped if p]
+
+
+def _blocks(text: str) -> list[tuple[str, str]]:
+    """The text in runs of lines, each with what it is: "" for prose, else fit for a mark."""
+    ground = Ground()
+    runs: list[tuple[list[str], str]] = []
+    for line in text.splitlines(keepends=True):
+        before = ground.fence
+        ground.step(line)
+        if ground.fence and not before:
+            runs.append(([line], _fence_name(line, ground.fence)))
+            continue
+        if before:
+            kind = runs[-1][1]
+        elif _QUOTE.match(line):
+            kind = "a quotation"
+        elif line.startswith(("    ", "\t")):
+            kind = "output or code"
+        else:
+            kind = ""
+        if runs and (runs[-1][1] == kind or before):
+            runs[-1][0].append(line)
+        else:
+            runs.append(([line], kind))
+    return [("".join(lines), kind) for lines, kind in runs]
+
+
+def _fence_name(line: str, fence: str) -> str:
+    info = _INFO.match(line[line.find(fence) + len(fence) :].strip())
+    return f"a code block, {info[0]}" if info else "a code block"
