@@ -1,0 +1,149 @@
+"""Calls to Slack's Web API: one attempt each, with a deadline, and answers in our own errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.webhook.async_client import AsyncWebhookClient
+
+from core.errors import ChatBusy, ChatRefused, ChatUnsure
+
+CALL_TIMEOUT_S = 20.0
+DEFAULT_RETRY_AFTER_S = 5.0
+BUSY = frozenset(("ratelimited", "rate_limited", "message_limit_exceeded"))
+# Slack's own troubles: whether the call took effect is not known.
+UNSURE = frozenset(("internal_error", "fatal_error", "service_unavailable", "request_timeout"))
+BAD_LAYOUT = frozenset(
+    ("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "invalid_attachments")
+)
+GONE = frozenset(("thread_not_found", "message_not_found", "cannot_reply_to_message"))
+WHY = {
+    "is_archived": "The channel is archived; un-archive it, or ask in another one.",
+    "not_in_channel": "I am not a member of this channel; invite me with `/invite`.",
+    "channel_not_found": "I cannot see this channel; invite me with `/invite`.",
+    "thread_not_found": "The thread is gone; its first message was deleted.",
+    "cannot_reply_to_message": "This message cannot be answered in a thread.",
+    "message_not_found": "The message is gone.",
+    "cant_update_message": "Only my own messages can be changed.",
+    "edit_window_closed": "The workspace does not let messages be edited any more after this time.",
+    "msg_too_long": "The message is too long for Slack.",
+    "restricted_action": "The workspace's settings do not let me post here; ask an admin.",
+    "invalid_auth": "Slack refuses the bot token; copy it again from the app's page.",
+    "not_authed": "No bot token was sent; set MOOT__SLACK__BOT_TOKEN.",
+    "token_revoked": "The bot token was revoked; re-install the app and copy the new token.",
+    "token_expired": "The bot token expired; re-install the app and copy the new token.",
+    "account_inactive": "The app was removed from the workspace; install it again.",
+    "not_allowed_token_type": "Wrong kind of token: xoxb- is the bot's, xapp- the app's.",
+}
+AUTH = frozenset(
+    ("invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive")
+) | {"not_allowed_token_type"}
+
+# The SDK logs whole payloads at DEBUG and one trace for each failed attempt at ERROR; what matters
+# is logged by us.
+sdk_logger = logging.getLogger("moot.slack.sdk")
+sdk_logger.setLevel(logging.CRITICAL)
+
+
+class Api:
+    """A Web API client for one token.
+
+    ``base_url`` empty means the real Slack. A running session may be lent by ``use``; without one
+    every call opens its own connection.
+    """
+
+    def __init__(self, token: str, base_url: str = "", session: Any = None) -> None:
+        more = {"base_url": base_url} if base_url else {}
+        # No retry handlers: the SDK's own one sends again after a cut, and posts appear twice.
+        self.client = AsyncWebClient(
+            token=token, retry_handlers=[], logger=sdk_logger, session=session, **more
+        )
+        if urlsplit(self.client.base_url).hostname in ("127.0.0.1", "localhost", "::1"):
+            self.client.proxy = None  # the SDK would send loopback calls to HTTPS_PROXY
+
+    def use(self, session: aiohttp.ClientSession | None) -> None:
+        """Lend a running session, or take it back with ``None``."""
+        self.client.session = session
+
+    async def call(
+        self, method: str, *, timeout_s: float = CALL_TIMEOUT_S, **args: Any
+    ) -> Mapping[str, Any]:
+        """Call ``method`` once; ``None`` arguments are left out. Returns the answer's fields.
+
+        Raises:
+            ChatBusy: Slack asks to wait; nothing took effect.
+            ChatUnsure: no answer, or one that leaves open whether the call took effect.
+            ChatRefused: anything else; ``code`` is Slack's word for it.
+        """
+        return (await self.call_with_headers(method, timeout_s=timeout_s, **args))[0]
+
+    async def call_with_headers(
+        self, method: str, *, timeout_s: float = CALL_TIMEOUT_S, **args: Any
+    ) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+        """As ``call``, with the answer's headers (``x-oauth-scopes``)."""
+        data = {k: _form(v) for k, v in args.items() if v is not None}
+        try:
+            async with asyncio.timeout(timeout_s):
+                answer = await self.client.api_call(method, data=data)
+        except SlackApiError as error:
+            raise _translated(method, error.response) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise ChatUnsure(
+                f"No answer from Slack to {method} ({type(error).__name__})."
+            ) from error
+        fields = answer.data if isinstance(answer.data, dict) else {}
+        return fields, answer.headers
+
+    async def respond(self, url: str, message: dict[str, Any], timeout_s: float) -> None:
+        """Post to the ``response_url`` that came with an interaction. Raises as ``call``."""
+        hook = AsyncWebhookClient(
+            url, session=self.client.session, retry_handlers=[], logger=sdk_logger
+        )
+        hook.proxy = self.client.proxy
+        try:
+            async with asyncio.timeout(timeout_s):
+                answer = await hook.send_dict(message)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise ChatUnsure(f"No answer from Slack ({type(error).__name__}).") from error
+        if answer.status_code != 200:
+            raise ChatRefused(f"Slack refused a private note ({answer.status_code}).", answer.body)
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list, tuple)):
+        return json.dumps(value)
+    return value
+
+
+def _translated(method: str, answer: Any) -> ChatBusy | ChatUnsure | ChatRefused:
+    status = getattr(answer, "status_code", None) or getattr(answer, "status", 0)
+    data = getattr(answer, "data", None)
+    fields = data if isinstance(data, dict) else {}
+    code = str(fields.get("error") or "")
+    if status == 429 or code in BUSY:
+        return ChatBusy(_retry_after(getattr(answer, "headers", {}) or {}))
+    if status >= 500 or code in UNSURE or not code:
+        return ChatUnsure(f"Slack is in trouble ({code or status}) at {method}.")
+    if code == "missing_scope":
+        needed = str(fields.get("needed") or "a scope")
+        why = f"The app lacks the scope {needed}; add it on the app's page and re-install the app."
+        return ChatRefused(why, code)
+    return ChatRefused(WHY.get(code, f"Slack refused {method}: {code}."), code)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    lower = {k.lower(): v for k, v in headers.items()}
+    try:
+        return max(float(lower.get("retry-after", DEFAULT_RETRY_AFTER_S)), 0.0)
+    except ValueError:
+        return DEFAULT_RETRY_AFTER_S

@@ -1,0 +1,239 @@
+"""Slack as a :class:`core.ports.Chat`: Socket Mode by default, signed HTTP by setting."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import aiohttp
+import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential
+
+from adapters.slack import doctor, history, layout
+from adapters.slack.api import AUTH, BAD_LAYOUT, GONE, Api
+from adapters.slack.events import Directory, Identity, ids_in, ours, to_said
+from adapters.slack.inbox import Inbox
+from adapters.slack.links import SocketLink, serve_http
+from adapters.slack.names import People
+from adapters.slack.render import MAX_BYTES, render
+from adapters.slack.text import raw_text, unnamed_channels
+from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
+from core.model import ChatLimits, Check, ConversationKey, Post, Posted, Said
+from core.ports import Accept
+
+log = structlog.get_logger()
+CLOCK_SKEW_S = 300.0  # how far our clock and Slack's may disagree in a look-up
+TEXT_SKEW_S = 30.0
+MOVED_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SlackConfig:
+    """What the adapter is told. ``api_url`` empty means the real Slack.
+
+    ``mode`` "socket" needs ``app_token``; "http" needs ``signing_secret`` and serves on
+    ``host:port``. ``ping_interval_s`` is how often a link is tried; a dead one is noticed within
+    about twice that.
+    """
+
+    bot_token: str
+    app_token: str = ""
+    signing_secret: str = ""
+    mode: Literal["socket", "http"] = "socket"
+    api_url: str = ""
+    host: str = "127.0.0.1"
+    port: int = 3000
+    ping_interval_s: float = 5.0
+
+    @property
+    def base_url(self) -> str:
+        """``api_url`` as the SDK wants it, with one slash at the end; "" for the real Slack."""
+        return self.api_url.rstrip("/") + "/" if self.api_url else ""
+
+
+class SlackChat:
+    """One workspace's Slack. Holds no policy; what it keeps in memory can be looked up again."""
+
+    name = "slack"
+    limits = ChatLimits(post_units=MAX_BYTES, edit_interval_s=2.0)
+
+    def __init__(self, config: SlackConfig) -> None:
+        self._config = config
+        self._api = Api(config.bot_token, config.base_url)
+        self._people = People(self._api)
+        self._me: Identity | None = None
+        # A thread whose first message was deleted goes on at channel level, in one place.
+        self._moved: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    # --- receiving -------------------------------------------------------------------------
+
+    async def run(self, accept: Accept, ready: Callable[[], None]) -> None:
+        """See :meth:`core.ports.Chat.run`."""
+        doctor.refuse_bad_settings(self._config)
+        async with self._session():
+            me = await self._patiently(self._who)
+            inbox = Inbox(self._api, self._people, me, accept)
+            config = self._config
+            if config.mode == "http":
+                app = inbox.bolt(config.base_url, config.signing_secret)
+                await serve_http(app, inbox, ready, config.host, config.port)
+                return
+            app_api = Api(config.app_token, config.base_url, self._api.client.session)
+            opened = await self._patiently(lambda: app_api.call("apps.connections.open"))
+            app = inbox.bolt(config.base_url, "")
+            link = SocketLink(app, inbox, app_api, ready, config.ping_interval_s)
+            await link.run(str(opened["url"]))
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[None]:
+        """One connection pool for as long as we receive."""
+        async with aiohttp.ClientSession() as session:
+            self._api.use(session)
+            try:
+                yield
+            finally:
+                self._api.use(None)
+
+    async def _patiently(self, ask: Callable[[], Any]) -> Any:
+        """Ask until Slack can be reached; a refused token is a matter of settings."""
+        try:
+            async for attempt in AsyncRetrying(
+                retry=retry_if_exception_type((ChatBusy, ChatUnsure)),
+                wait=wait_exponential(multiplier=0.5, max=30.0),
+                before_sleep=_log_unreachable,
+                reraise=True,
+            ):
+                with attempt:
+                    return await ask()
+        except ChatRefused as error:
+            if error.code in AUTH or error.code == "missing_scope":
+                raise BadSettings(f"{error} (`moot doctor` says more)") from error
+            raise
+
+    async def _who(self) -> Identity:
+        if self._me is None:
+            told = await self._api.call("auth.test")
+            self._me = Identity(
+                team_id=str(told["team_id"]),
+                user_id=str(told["user_id"]),
+                bot_id=str(told.get("bot_id") or ""),
+                name=str(told.get("user") or "moot"),
+                enterprise_id=str(told.get("enterprise_id") or ""),
+            )
+        return self._me
+
+    # --- sending ---------------------------------------------------------------------------
+
+    def render(self, markdown: str, label: str = "") -> tuple[str, ...]:
+        """See :meth:`core.ports.Chat.render`."""
+        return render(markdown, label)
+
+    async def post(self, key: ConversationKey, post: Post) -> Posted:
+        """See :meth:`core.ports.Chat.post`.
+
+        A thread whose first message was deleted is not the end of an answer: the post goes to the
+        channel, and later ones follow it there.
+        """
+        me = await self._who()
+        if post.tried_at is not None and (found := await self._find(key, post, me)):
+            log.info("slack.found_posted", message_id=found.message_id)
+            return found
+        root = self._moved.get((key.channel, key.root), key.root)
+        message = layout.new_message(post)
+        try:
+            answer = await self._send(
+                "chat.postMessage", message, channel=key.channel, thread_ts=root or None
+            )
+        except ChatRefused as error:
+            if error.code not in GONE or not root:
+                raise
+            log.warning("slack.thread_gone", channel=key.channel, root=root)
+            answer = await self._send("chat.postMessage", message, channel=key.channel)
+            root = ""
+        posted = self._posted(key, str(answer["ts"]), root)
+        if key.root and posted.root != key.root:
+            self._moved[key.channel, key.root] = posted.root
+            while len(self._moved) > MOVED_MAX:
+                self._moved.popitem(last=False)
+        return posted
+
+    def _posted(self, key: ConversationKey, ts: str, root: str) -> Posted:
+        direct = key.channel.startswith("D")
+        return Posted(ts, root or ("" if direct and not key.root else ts))
+
+    async def _send(self, method: str, message: dict[str, Any], **address: Any) -> Any:
+        """Send; a layout that Slack refuses is sent again as plain text, nothing left out."""
+        try:
+            return await self._api.call(method, **address, **message)
+        except ChatRefused as error:
+            bare = layout.without_blocks(message)
+            if bare == message or error.code not in BAD_LAYOUT | {"msg_too_long"}:
+                raise
+            log.warning("slack.layout_refused", method=method, code=error.code)
+            return await self._api.call(method, **address, **bare)
+
+    async def _find(self, key: ConversationKey, post: Post, me: Identity) -> Posted | None:
+        """An earlier attempt of ``post`` that took effect unseen."""
+        tried_at = post.tried_at or 0.0
+        window = {"oldest": f"{tried_at - CLOCK_SKEW_S:.6f}", "include_all_metadata": True}
+        try:
+            async for message in history.messages(self._api, key, **window):
+                ts = str(message.get("ts") or "0")
+                newer = float(ts) >= tried_at - TEXT_SKEW_S
+                if layout.is_this(message, post, own=ours(message, me), newer=newer):
+                    thread = str(message.get("thread_ts") or "")
+                    return self._posted(key, ts, thread)
+        except ChatRefused as error:
+            if error.code != "missing_scope":
+                raise
+            # Without the right to look, an answer shown twice is better than one that is lost.
+            log.warning("slack.cannot_look", error=str(error))
+        return None
+
+    async def edit(self, key: ConversationKey, message_id: str, post: Post) -> None:
+        """See :meth:`core.ports.Chat.edit`; texts over 4,000 bytes are refused (msg_too_long)."""
+        size = len(post.text.encode())
+        if size > layout.UPDATE_MAX_BYTES:
+            raise ChatRefused(
+                f"{size} bytes are too long for a change of a Slack message "
+                f"(at most {layout.UPDATE_MAX_BYTES}); post it as a new message.",
+                "msg_too_long",
+            )
+        message = layout.changed_message(post)
+        await self._send("chat.update", message, channel=key.channel, ts=message_id)
+
+    async def delete(self, key: ConversationKey, message_id: str) -> None:
+        """See :meth:`core.ports.Chat.delete`."""
+        try:
+            await self._api.call("chat.delete", channel=key.channel, ts=message_id)
+        except ChatRefused as error:
+            if error.code != "message_not_found":
+                raise
+            log.debug("slack.gone_already", message_id=message_id)
+
+    # --- history and health ----------------------------------------------------------------
+
+    async def thread(self, key: ConversationKey, limit: int) -> tuple[Said, ...]:
+        """See :meth:`core.ports.Chat.thread`; of a direct message without a thread, its history."""
+        me = await self._who()
+        found = await history.newest(self._api, key, limit, me)
+        users = {user for message in found for user in ids_in(message)}
+        channels = {c for message in found for c in unnamed_channels(raw_text(message))}
+        known: Directory = await self._people.look_up(me, users, channels)
+        said = (to_said(message, me, known) for message in found)
+        return tuple(s for s in said if s is not None)
+
+    async def checks(self) -> list[Check]:
+        """See :meth:`core.ports.Chat.checks`."""
+        return await doctor.checks(self._config, self._api)
+
+
+def _log_unreachable(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    log.warning("slack.unreachable", attempt=state.attempt_number, error=str(error))
+
+
+CHAT = SlackChat

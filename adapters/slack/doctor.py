@@ -1,0 +1,137 @@
+"""What ``moot doctor`` asks of Slack: tokens and their kinds, sign-in, scopes, membership."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from adapters.slack.api import Api
+from adapters.slack.manifest import SCOPES
+from core.errors import BadSettings, ChatRefused, MootError
+from core.model import Check
+
+if TYPE_CHECKING:
+    from adapters.slack.chat import SlackConfig
+
+REINSTALL = "then Install App > Reinstall to Workspace"
+APP_PAGE = "on https://api.slack.com/apps"
+BOT_FIX = f"set MOOT__SLACK__BOT_TOKEN to the xoxb- token ({APP_PAGE}: OAuth & Permissions)"
+APP_FIX = (
+    f"set MOOT__SLACK__APP_TOKEN to an xapp- token with connections:write ({APP_PAGE}: "
+    "Basic Information > App-Level Tokens)"
+)
+SECRET_FIX = f"set MOOT__SLACK__SIGNING_SECRET ({APP_PAGE}: Basic Information > App Credentials)"
+
+
+def settings(config: SlackConfig) -> list[Check]:
+    """PURE: what can be told from the settings alone."""
+    swapped = config.bot_token.startswith("xapp-") and config.app_token.startswith("xoxb-")
+    found = [_token("slack bot token", config.bot_token, "xoxb-", BOT_FIX, swapped=swapped)]
+    if config.mode == "http":
+        ok = bool(config.signing_secret)
+        detail = "set" if ok else "missing; HTTP mode cannot tell Slack from anybody else"
+        found.append(Check("slack signing secret", ok, detail, "" if ok else SECRET_FIX))
+    else:
+        found.append(_token("slack app token", config.app_token, "xapp-", APP_FIX, swapped=swapped))
+    return found
+
+
+def _token(name: str, token: str, kind: str, fix: str, *, swapped: bool) -> Check:
+    if not token:
+        return Check(name, ok=False, detail="missing", fix=fix)
+    if swapped:
+        detail = "the bot token and the app token are swapped"
+        return Check(name, ok=False, detail=detail, fix=f"exchange the two; {fix}")
+    if not token.startswith(kind):
+        return Check(name, ok=False, detail=f"begins with {token[:5]!r}, not {kind!r}", fix=fix)
+    return Check(name, ok=True, detail=f"{kind}…")
+
+
+def refuse_bad_settings(config: SlackConfig) -> None:
+    """Raises BadSettings: for the first setting that cannot work, with its fix."""
+    for check in settings(config):
+        if not check.ok:
+            raise BadSettings(f"{check.name}: {check.detail}; {check.fix}")
+
+
+async def checks(config: SlackConfig, api: Api) -> list[Check]:
+    """All checks; those that need a working token are left out when there is none."""
+    found = settings(config)
+    if found[0].ok:
+        found += await _bot(api)
+    if config.mode == "socket" and found[1].ok:
+        found.append(await _app(Api(config.app_token, config.base_url)))
+    return found
+
+
+async def _bot(api: Api) -> list[Check]:
+    try:
+        told, headers = await api.call_with_headers("auth.test")
+    except MootError as error:
+        return [_failed("slack sign-in", error, BOT_FIX)]
+    who = f"{told.get('user')} ({told.get('user_id')}) in {told.get('team')}"
+    found = [Check("slack sign-in", ok=True, detail=who)]
+    granted = {k.lower(): v for k, v in headers.items()}.get("x-oauth-scopes")
+    if granted is not None:
+        found.append(scopes(granted))
+    return [*found, *await _membership(api)]
+
+
+def scopes(granted: str) -> Check:
+    """PURE: compare the header that lists the granted scopes with those in use."""
+    have = {scope.strip() for scope in granted.split(",")}
+    missing = {scope: why for scope, why in SCOPES.items() if scope not in have}
+    if not missing:
+        return Check("slack scopes", ok=True, detail=f"{len(SCOPES)} of {len(SCOPES)} granted")
+    listed = ", ".join(f"{scope} ({why})" for scope, why in missing.items())
+    return Check(
+        "slack scopes",
+        ok=False,
+        detail=f"missing: {listed}",
+        fix=f"add {', '.join(missing)} under OAuth & Permissions {APP_PAGE}, or paste "
+        f"`moot slack-manifest` under App Manifest; {REINSTALL}",
+    )
+
+
+async def _membership(api: Api) -> list[Check]:
+    try:
+        told = await api.call(
+            "users.conversations", types="public_channel,private_channel", limit=200
+        )
+    except ChatRefused:
+        return []  # the scope for it is missing, which its own line says
+    except MootError as error:
+        return [_failed("slack channels", error, "try again")]
+    names = [f"#{c.get('name')}" for c in told.get("channels") or () if not c.get("is_im")]
+    if names:
+        return [Check("slack channels", ok=True, detail=", ".join(names[:10]))]
+    return [
+        Check(
+            "slack channels",
+            ok=False,
+            detail="a member of no channel, so only direct messages arrive",
+            fix="type /invite @moot in a channel",
+        )
+    ]
+
+
+async def _app(api: Api) -> Check:
+    try:
+        await api.call("apps.connections.open")
+    except MootError as error:
+        return _failed("slack socket mode", error, f"switch Socket Mode on {APP_PAGE}; {APP_FIX}")
+    return Check("slack socket mode", ok=True, detail="a link can be opened")
+
+
+def _failed(name: str, error: MootError, fix: str) -> Check:
+    code: Any = getattr(error, "code", "")
+    if isinstance(error, ChatRefused):
+        return Check(name, ok=False, detail=f"{error} ({code})", fix=fix)
+    return Check(
+        name, ok=False, detail=str(error), fix="check the network and [slack] api_url, then again"
+    )
+
+
+def needed_scopes() -> Mapping[str, str]:
+    """The scopes in use and what each is for."""
+    return SCOPES

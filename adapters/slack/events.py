@@ -1,0 +1,239 @@
+"""PURE: a payload of Slack's becomes a :class:`ChatEvent`, or ``None`` where nobody speaks to us.
+
+One key for every way of speaking: a channel message's thread is ``thread_ts`` or its own ``ts``; in
+a direct message only a real thread has a root. Both event types of one mention give equal events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adapters.slack.text import GROUP, Names, mentioned_people, plain, raw_text
+from core.model import Author, ChatEvent, ConversationKey, Said
+
+Json = Mapping[str, Any]
+CHAT = "slack"
+SPOKEN = frozenset((None, "file_share", "thread_broadcast", "me_message", "bot_message"))
+MOOT_WORDS = {
+    "ask": "ask",
+    "rt": "roundtable",
+    "roundtable": "roundtable",
+    "stop": "stop",
+    "status": "status",
+    "context": "context",
+    "help": "help",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who we are in this workspace, from ``auth.test``."""
+
+    team_id: str
+    user_id: str
+    bot_id: str = ""
+    name: str = "moot"
+    enterprise_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What ``users.info`` says of a user, as far as it matters here."""
+
+    id: str
+    name: str
+    bot: bool = False
+    trusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """Look-ups that succeeded; everybody else is untrusted and shown by id."""
+
+    people: Mapping[str, Person] = field(default_factory=dict[str, Person])
+    channels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def names(self) -> Names:
+        """What to call everybody in a text."""
+        return Names({p.id: p.name for p in self.people.values()}, self.channels)
+
+
+def ours(message: Json, me: Identity) -> bool:
+    """Whether a message is one of our own posts."""
+    return message.get("user") == me.user_id or bool(
+        me.bot_id and message.get("bot_id") == me.bot_id
+    )
+
+
+def speaker(message: Json, me: Identity, known: Directory) -> Author:
+    """The author of a message; a bot by its ``bot_id``, a person by what the look-up said."""
+    user = str(message.get("user") or "")
+    person = known.people.get(user)
+    if message.get("bot_id") or message.get("subtype") == "bot_message" or user == "USLACKBOT":
+        profile = message.get("bot_profile") or {}
+        name = message.get("username") or profile.get("name") or (person.name if person else "")
+        return _bot(user or str(message.get("bot_id") or "bot"), name or user or "bot")
+    # The event itself may say that somebody is of another company; the look-up may not know.
+    home = message.get("user_team") or message.get("source_team") or me.team_id
+    return person_author(user, known, at_home=home in (me.team_id, me.enterprise_id))
+
+
+def _bot(id_: str, name: str) -> Author:
+    return Author(id_, name, "bot", trusted=False)
+
+
+def person_author(user: str, known: Directory, *, at_home: bool = True) -> Author:
+    """The author behind a user id; without a look-up a person who is not trusted."""
+    person = known.people.get(user)
+    grants = (f"{CHAT}:{user}",) if user else ()
+    if person is None:
+        return Author(user, user or "somebody", grants=grants, trusted=False)
+    if person.bot:
+        return _bot(user, person.name)
+    return Author(user, person.name, grants=grants, trusted=person.trusted and at_home)
+
+
+def to_event(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
+    """An ``event_callback`` payload as an event; ``None`` for what is not speech to us.
+
+    That is: our own posts, joins and other notices, unfurls, updates of bots.
+    """
+    event = body.get("event") or {}
+    if event.get("type") not in ("message", "app_mention"):
+        return None
+    subtype = event.get("subtype")
+    if subtype == "message_changed":
+        return _edit(event, me, known)
+    if subtype == "message_deleted":
+        before = event.get("previous_message") or {}
+        return _deletion(event, before, str(event.get("deleted_ts") or ""), me, known)
+    if subtype not in SPOKEN or event.get("hidden") or ours(event, me) or not event.get("ts"):
+        return None
+    return _message(event, str(event.get("channel") or ""), me, known)
+
+
+def _message(message: Json, channel: str, me: Identity, known: Directory) -> ChatEvent:
+    ts = str(message["ts"])
+    raw = raw_text(message)
+    mentioned = mentioned_people(raw)
+    thread = str(message.get("thread_ts") or "")
+    return ChatEvent(
+        key=key_of(channel, ts, thread, me),
+        event_id=f"{CHAT}:{me.team_id}:{channel}:{ts}",
+        message_id=ts,
+        author=speaker(message, me, known),
+        text=plain(raw, me.user_id, known.names()),
+        kind="message",
+        sent_at=float(ts),
+        mentions_us=me.user_id in mentioned or message.get("type") == "app_mention",
+        mentions_others=bool(set(mentioned) - {me.user_id} or GROUP.search(raw)),
+        direct=channel.startswith("D"),
+        in_thread=bool(thread and thread != ts),
+    )
+
+
+def key_of(channel: str, ts: str, thread: str, me: Identity) -> ConversationKey:
+    """The one rule for which conversation something belongs to."""
+    root = thread if channel.startswith("D") else thread or ts
+    if channel.startswith("D") and thread == ts:  # a direct message that others replied to
+        root = ""
+    return ConversationKey(CHAT, me.team_id, channel, root)
+
+
+def _edit(event: Json, me: Identity, known: Directory) -> ChatEvent | None:
+    message, before = event.get("message") or {}, event.get("previous_message") or {}
+    if message.get("subtype") == "tombstone":  # a root with replies is deleted by being emptied
+        return _deletion(event, before or message, str(message.get("ts") or ""), me, known)
+    edited = message.get("edited") or {}
+    if ours(message, me) or message.get("bot_id") or not edited or not message.get("ts"):
+        return None  # unfurls and updates by bots; a person's edit carries "edited"
+    if before and raw_text(before) == raw_text(message):
+        return None
+    made = _message(message, str(event.get("channel") or ""), me, known)
+    stamp = edited.get("ts") or event.get("event_ts") or event.get("ts")
+    return replace(made, kind="edit", event_id=f"{made.event_id}:edit:{stamp}")
+
+
+def _deletion(
+    event: Json, before: Json, ts: str, me: Identity, known: Directory
+) -> ChatEvent | None:
+    if not ts or ours(before, me) or before.get("subtype") == "ephemeral":
+        return None
+    gone = {**before, "ts": ts, "text": "", "blocks": (), "attachments": (), "files": ()}
+    made = _message(gone, str(event.get("channel") or ""), me, known)
+    return replace(made, kind="delete", event_id=f"{made.event_id}:delete")
+
+
+def to_command(body: Json, me: Identity, known: Directory, now: float) -> ChatEvent:
+    """A slash command. It is never inside a thread, so there is no root yet, and has no time."""
+    name = str(body.get("command") or "").lstrip("/").lower()
+    raw = str(body.get("text") or "").strip()
+    if name == "moot":
+        word, *rest = raw.split(maxsplit=1) or [""]
+        name = MOOT_WORDS.get(word.lower(), "")
+        raw = "".join(rest) if name else raw
+    channel, user = str(body.get("channel_id") or ""), str(body.get("user_id") or "")
+    mentioned = mentioned_people(raw)
+    at_home = body.get("team_id") in (None, me.team_id)
+    return ChatEvent(
+        key=ConversationKey(CHAT, me.team_id, channel, ""),
+        event_id=f"{CHAT}:{me.team_id}:command:{body.get('trigger_id')}",
+        message_id="",
+        author=person_author(user, known, at_home=at_home),
+        text=plain(raw, me.user_id, known.names()),
+        kind="command",
+        sent_at=now,
+        command=MOOT_WORDS.get(name, "help"),
+        mentions_us=True,
+        mentions_others=bool(set(mentioned) - {me.user_id}),
+        direct=channel.startswith("D"),
+    )
+
+
+def to_button(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
+    """A click on one of our buttons; ``None`` for an element that carries no action."""
+    action = next((a for a in body.get("actions") or () if a.get("value")), None)
+    if action is None:
+        return None
+    container, message = body.get("container") or {}, body.get("message") or {}
+    channel = str(container.get("channel_id") or (body.get("channel") or {}).get("id") or "")
+    ts = str(container.get("message_ts") or message.get("ts") or "")
+    thread = str(message.get("thread_ts") or container.get("thread_ts") or "")
+    private = bool(container.get("is_ephemeral"))  # a note hangs in no thread of its own
+    key = key_of(channel, "" if private else ts, thread, me)
+    user = body.get("user") or {}
+    at_home = user.get("team_id") in (None, me.team_id, me.enterprise_id)
+    return ChatEvent(
+        key=key,
+        event_id=f"{CHAT}:{me.team_id}:button:{body.get('trigger_id') or action.get('action_ts')}",
+        message_id=ts,
+        author=person_author(str(user.get("id") or ""), known, at_home=at_home),
+        text=str(action["value"]),
+        kind="button",
+        sent_at=float(action.get("action_ts") or 0.0),
+        mentions_us=True,
+        direct=channel.startswith("D"),
+        in_thread=bool(thread and thread != ts),
+    )
+
+
+def to_said(message: Json, me: Identity, known: Directory) -> Said | None:
+    """A message of a thread's history; ``None`` for our own posts and for notices."""
+    ts = str(message.get("ts") or "")
+    if not ts or ours(message, me):
+        return None
+    if message.get("subtype") == "tombstone":
+        return Said(ts, _bot("", "somebody"), "[this message was deleted]", float(ts))
+    if message.get("subtype") not in SPOKEN:
+        return None
+    text = plain(raw_text(message), me.user_id, known.names())
+    return Said(ts, speaker(message, me, known), text, float(ts))
+
+
+def ids_in(message: Json) -> tuple[str, ...]:
+    """User ids to look up for a message: its author and whom it mentions."""
+    author = () if message.get("bot_id") else (str(message.get("user") or ""),)
+    ids = dict.fromkeys((*author, *mentioned_people(raw_text(message))))
+    return tuple(i for i in ids if i and i != "USLACKBOT")

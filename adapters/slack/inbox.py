@@ -1,0 +1,203 @@
+"""What comes from Slack: a Bolt app whose listeners translate, hand over and only then acknowledge.
+
+Bolt acknowledges events before its listener runs, unless ``process_before_response`` is set; then a
+listener that fails makes a 500 and no acknowledgement, and Slack delivers the event again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from weakref import WeakValueDictionary
+
+import structlog
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+
+from adapters.slack.api import Api, sdk_logger
+from adapters.slack.events import (
+    Directory,
+    Identity,
+    ids_in,
+    to_button,
+    to_command,
+    to_event,
+)
+from adapters.slack.layout import note
+from adapters.slack.names import People
+from adapters.slack.render import render
+from adapters.slack.text import mentioned_people, raw_text, unnamed_channels
+from core.errors import ChatRefused, MootError
+from core.model import Reply
+from core.ports import Accept
+
+log = structlog.get_logger()
+Json = Mapping[str, Any]
+SETTLE_S = 5.0
+NOTE_TIMEOUT_S = 10.0
+NOTE_PIECE_BYTES = 2_900  # fits a section block
+
+
+class Inbox:
+    """Everything between Bolt and ``accept``.
+
+    Events of one channel are taken one after another, in the order in which they came in: the SDK
+    starts a task for each, and a slow look-up would let a later one overtake.
+    """
+
+    def __init__(self, api: Api, people: People, me: Identity, accept: Accept) -> None:
+        self._api = api
+        self._people = people
+        self._me = me
+        self._accept = accept
+        self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._busy = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._notes: set[asyncio.Task[None]] = set()
+        self.closing = False
+
+    def bolt(self, base_url: str, signing_secret: str) -> AsyncApp:
+        """The app; requests are verified when there is a signing secret (HTTP mode)."""
+
+        async def authorize() -> AuthorizeResult:
+            # One workspace, known since the start: no call to Slack in the path of an event.
+            me = self._me
+            return AuthorizeResult(
+                enterprise_id=None,
+                team_id=me.team_id,
+                bot_user_id=me.user_id,
+                bot_id=me.bot_id,
+                bot_token=self._api.client.token,
+            )
+
+        app = AsyncApp(
+            name="moot",
+            logger=sdk_logger,
+            client=Api("", base_url).client,  # the token comes with ``authorize``
+            authorize=authorize,
+            signing_secret=signing_secret,
+            request_verification_enabled=bool(signing_secret),
+            process_before_response=True,
+            # ``events`` does this itself: Bolt lets updates of our own messages through.
+            ignoring_self_events_enabled=False,
+        )
+        anything = re.compile(".*")
+        app.event(anything)(self._on_event)
+        app.command(anything)(self._on_command)
+        app.action(anything)(self._on_action)
+        app.error(self._not_taken)
+        return app
+
+    @asynccontextmanager
+    async def turn(self, body: Json) -> AsyncIterator[None]:
+        """One delivery: after the earlier ones of its channel, and counted until it is done."""
+        channel = channel_of(body)
+        lock = self._order.setdefault(channel, asyncio.Lock())
+        self._busy += 1
+        self._idle.clear()
+        try:
+            async with lock:
+                yield
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self._idle.set()
+
+    async def settle(self) -> None:
+        """Let deliveries under way finish and notes go out, within a deadline."""
+        self.closing = True
+        try:
+            async with asyncio.timeout(SETTLE_S):
+                await self._idle.wait()
+                await asyncio.gather(*self._notes)
+        except TimeoutError:
+            log.warning("slack.unsettled", deliveries=self._busy, notes=len(self._notes))
+        for task in list(self._notes):
+            task.cancel()
+        await asyncio.gather(*self._notes, return_exceptions=True)
+
+    # --- listeners -------------------------------------------------------------------------
+
+    async def _on_event(self, body: dict[str, Any]) -> None:
+        if to_event(body, self._me, Directory()) is None:
+            return
+        event = body["event"]
+        message = event.get("message") or event.get("previous_message") or event
+        known = await self._people.look_up(
+            self._me, ids_in(message), unnamed_channels(raw_text(message))
+        )
+        translated = to_event(body, self._me, known)
+        if translated is not None:
+            await self._accept(translated)
+
+    async def _on_command(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
+        raw = str(body.get("text") or "")
+        users = (str(body.get("user_id") or ""), *mentioned_people(raw))
+        known = await self._people.look_up(self._me, users, unnamed_channels(raw))
+        reply = await self._accept(to_command(body, self._me, known, time.time()))
+        if reply is None:
+            await ack()
+        else:
+            await ack(response_type="ephemeral", **_note(reply))
+
+    async def _on_action(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
+        user = str((body.get("user") or {}).get("id") or "")
+        event = to_button(body, self._me, await self._people.look_up(self._me, (user,)))
+        reply = await self._accept(event) if event is not None else None
+        await ack()
+        if reply is not None:
+            self._later(self._show(body, user, reply))
+
+    async def _not_taken(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
+        kind = str((body.get("event") or {}).get("type") or body.get("type") or "command")
+        log.warning("slack.not_taken", kind=kind, channel=channel_of(body), exc_info=error)
+        return BoltResponse(status=500)
+
+    # --- private notes ---------------------------------------------------------------------
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._notes.add(task)
+        task.add_done_callback(self._notes.discard)
+
+    async def _show(self, body: Json, user: str, reply: Reply) -> None:
+        """Show a reply to the one who clicked, and nobody else."""
+        container, message = body.get("container") or {}, body.get("message") or {}
+        thread = message.get("thread_ts") or container.get("thread_ts") or message.get("ts")
+        channel, made = channel_of(body), _note(reply)
+        try:
+            if container.get("is_ephemeral"):  # a note that asked something: put the answer there
+                await self._respond(body, {**made, "replace_original": True})
+                return
+            try:
+                await self._api.call(
+                    "chat.postEphemeral",
+                    timeout_s=NOTE_TIMEOUT_S,
+                    **{"channel": channel, "user": user, "thread_ts": thread, **made},
+                )
+            except ChatRefused as error:  # not a member: the click itself brought an address
+                log.info("slack.note_by_response_url", code=error.code)
+                await self._respond(body, {**made, "replace_original": False})
+        except MootError as error:
+            log.warning("slack.note_lost", channel=channel, error=str(error))
+
+    async def _respond(self, body: Json, message: dict[str, Any]) -> None:
+        url = str(body.get("response_url") or "")
+        await self._api.respond(url, {"response_type": "ephemeral", **message}, NOTE_TIMEOUT_S)
+
+
+def _note(reply: Reply) -> dict[str, Any]:
+    return note(render(reply.text, limit=NOTE_PIECE_BYTES), reply.buttons)
+
+
+def channel_of(body: Json) -> str:
+    """The channel that an event, a command or a click belongs to."""
+    container, event = body.get("container") or {}, body.get("event") or {}
+    channel = event.get("channel") or body.get("channel_id") or container.get("channel_id")
+    return str(channel or (body.get("channel") or {}).get("id") or "")

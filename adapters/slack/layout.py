@@ -1,0 +1,107 @@
+"""PURE: what a post looks like to Slack's Web API: text, buttons, the nonce in its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.slack.text import Names, plain
+from core.model import Button, Post
+
+METADATA_TYPE = "moot_post"
+SECTION_MAX = 3_000
+LABEL_MAX = 75
+BUTTONS_MAX = 25
+UPDATE_MAX_BYTES = 4_000
+
+Json = Mapping[str, Any]
+
+
+def body(text: str, buttons: Sequence[Button]) -> dict[str, Any]:
+    """Text with buttons, nothing of the text cut.
+
+    With blocks Slack shows the blocks and uses ``text`` for notifications only. A text that does
+    not fit one section stays the message's text, and the buttons hang below it in an attachment.
+    """
+    if not buttons:
+        return {"text": text}
+    if 0 < len(text) <= SECTION_MAX:
+        return {"text": text, "blocks": [_section(text), *actions(buttons)]}
+    attachment = {"fallback": "buttons", "blocks": actions(buttons)}
+    return {"text": text, "attachments": [attachment]}
+
+
+def note(pieces: Sequence[str], buttons: Sequence[Button]) -> dict[str, Any]:
+    """A private note from rendered pieces: each its own section when there are buttons."""
+    text = "\n".join(pieces) or "Done."
+    if not buttons:
+        return {"text": text}
+    sections = [_section(p) for p in pieces or (text,)]
+    return {"text": text, "blocks": [*sections, *actions(buttons)]}
+
+
+def _section(text: str) -> dict[str, Any]:
+    return {
+        "type": "section",
+        "text": {"type": "mrkdwn", "text": text, "verbatim": True},
+        "expand": True,  # or the client folds it behind "see more"
+    }
+
+
+def actions(buttons: Sequence[Button]) -> list[dict[str, Any]]:
+    """Rows of buttons, as many rows as needed."""
+    rows = [buttons[i : i + BUTTONS_MAX] for i in range(0, len(buttons), BUTTONS_MAX)]
+    return [
+        {"type": "actions", "elements": [_button(b, f"moot_{r}_{i}") for i, b in enumerate(row)]}
+        for r, row in enumerate(rows)
+    ]
+
+
+def _button(button: Button, action_id: str) -> dict[str, Any]:
+    label = button.label if len(button.label) <= LABEL_MAX else button.label[: LABEL_MAX - 1] + "…"
+    made = {
+        "type": "button",
+        "action_id": action_id,
+        "value": button.action,
+        "text": {"type": "plain_text", "text": label, "emoji": True},
+    }
+    return made if button.style == "plain" else {**made, "style": button.style}
+
+
+def new_message(post: Post) -> dict[str, Any]:
+    """The arguments of ``chat.postMessage`` without the address."""
+    return {
+        **body(post.text, post.buttons),
+        "metadata": {"event_type": METADATA_TYPE, "event_payload": {"nonce": post.nonce}},
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+
+
+def changed_message(post: Post) -> dict[str, Any]:
+    """The arguments of ``chat.update``: what was there before and is not now, goes."""
+    return {"blocks": [], "attachments": [], **body(post.text, post.buttons)}
+
+
+def without_blocks(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The same message as plain text, for when Slack refuses its blocks."""
+    return {k: v for k, v in args.items() if k not in ("blocks", "attachments")}
+
+
+def is_this(message: Json, post: Post, *, own: bool, newer: bool) -> bool:
+    """Whether a message found on Slack is ``post``.
+
+    Its nonce says so; where a message shows no metadata of ours, the same text does, if it is our
+    own, ``newer`` than the first attempt and not known to be another post.
+    """
+    metadata = message.get("metadata") or {}
+    if metadata.get("event_type") == METADATA_TYPE:
+        return bool((metadata.get("event_payload") or {}).get("nonce") == post.nonce) and own
+    if not (own and newer) or message.get("ts") in post.known_ids:
+        return False
+    return _comparable(str(message.get("text") or "")) == _comparable(post.text)
+
+
+def _comparable(text: str) -> str:
+    """Slack re-writes what it stores (links, blanks); compare what a reader sees."""
+    return " ".join(plain(text, "", Names()).split())

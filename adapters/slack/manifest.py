@@ -1,0 +1,79 @@
+"""PURE: the app manifest, made from the commands and scopes in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# Each with what stops working without it; `moot doctor` compares the granted ones with these.
+SCOPES: Mapping[str, str] = {
+    "app_mentions:read": "hear mentions",
+    "channels:history": "read threads in public channels",
+    "channels:read": "know the names of public channels",
+    "chat:write": "answer",
+    "commands": "slash commands",
+    "groups:history": "read threads in private channels",
+    "groups:read": "know the names of private channels",
+    "im:history": "read direct messages",
+    "mpim:history": "read group messages",
+    "users:read": "know who asks, and keep guests out",
+}
+EVENTS = ("app_mention", "message.channels", "message.groups", "message.im", "message.mpim")
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "/ask": ("Ask an agent", "what to ask"),
+    "/roundtable": ("Let several agents discuss", "[--rounds N] a topic"),
+    "/moot": ("Everything else: /moot help", "ask | rt | stop | status | context | help"),
+}
+# Slack refuses an app's command with such a name, and with it the whole manifest.
+BUILT_IN_COMMANDS = (
+    *("active", "add", "apps", "archive", "away", "call", "collapse", "dm", "dnd", "expand"),
+    *("feed", "feedback", "files", "giphy", "help", "huddle", "invite", "invite_people", "join"),
+    *("kick", "leave", "list", "me", "msg", "mute", "open", "part", "people", "pref", "prefs"),
+    *("remind", "remove", "rename", "search", "shortcuts", "shrug", "star", "starred", "status"),
+    *("topic", "unarchive", "who", "workflow"),
+)
+
+
+def manifest(
+    commands: Sequence[str] = tuple(COMMANDS), name: str = "moot", request_url: str = ""
+) -> dict[str, Any]:
+    """A manifest for Slack's "create an app from a manifest"; JSON-able.
+
+    Socket Mode unless ``request_url`` (the public address of HTTP mode) is given.
+
+    Raises:
+        ValueError: a command is unknown here, or has the name of one of Slack's own.
+    """
+    unknown = [c for c in commands if c not in COMMANDS]
+    taken = [c for c in commands if c.lstrip("/") in BUILT_IN_COMMANDS]
+    if unknown or taken:
+        raise ValueError(f"not commands that Slack would let Moot have: {unknown + taken}")
+    address = {"request_url": request_url} if request_url else {}
+    return {
+        "display_information": {
+            "name": name,
+            "description": "The team's coding agents, in the team's own chat",
+        },
+        "features": {
+            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "bot_user": {"display_name": name, "always_online": True},
+            "slash_commands": [
+                {
+                    "command": command,
+                    "description": COMMANDS[command][0],
+                    "usage_hint": COMMANDS[command][1],
+                    "should_escape": True,  # mentions arrive as ids, not as typed names
+                    **({"url": request_url} if request_url else {}),
+                }
+                for command in commands
+            ],
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": {**address, "bot_events": list(EVENTS)},
+            "interactivity": {"is_enabled": True, **address},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": not request_url,
+            "token_rotation_enabled": False,
+        },
+    }

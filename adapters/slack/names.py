@@ -1,0 +1,135 @@
+"""Who is behind an id: cached ``users.info`` and ``conversations.info``, within a deadline.
+
+A look-up that fails or is late never holds anything up: the id is shown raw, and its owner is not
+trusted. Failures are remembered for a short while, so that a slow Slack is asked once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from adapters.slack.api import Api
+from adapters.slack.events import Directory, Identity, Person
+from core.errors import MootError
+
+log = structlog.get_logger()
+T = TypeVar("T")
+DEADLINE_S = 1.5  # of the 3 s in which Slack wants its acknowledgement
+KEEP_S, KEEP_FAILURE_S = 300.0, 20.0
+MAX_KEPT = 5_000
+NAME_MAX_CHARS = 80
+
+
+class _Cache(Generic[T]):
+    """Values with an age; the longest unused go first. A kept ``None`` is a recent failure."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[float, T | None]] = OrderedDict()
+
+    def fresh(self, key: str) -> bool:
+        until, _ = self._kept.get(key, (0.0, None))
+        return time.monotonic() < until
+
+    def get(self, key: str) -> T | None:
+        _, value = self._kept.get(key, (0.0, None))
+        return value
+
+    def put(self, key: str, value: T | None) -> None:
+        self._kept[key] = (time.monotonic() + (KEEP_FAILURE_S if value is None else KEEP_S), value)
+        self._kept.move_to_end(key)
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+
+
+class People:
+    """Looks up users and channels for one workspace."""
+
+    def __init__(self, api: Api, *, deadline_s: float = DEADLINE_S) -> None:
+        self._api = api
+        self._deadline_s = deadline_s
+        self._people: _Cache[Person] = _Cache()
+        self._channels: _Cache[str] = _Cache()
+
+    async def look_up(
+        self, me: Identity, users: Iterable[str], channels: Iterable[str] = ()
+    ) -> Directory:
+        """What is known of these ids when the deadline has passed, at the latest."""
+        users, channels = tuple(dict.fromkeys(users)), tuple(dict.fromkeys(channels))
+        asks = [self._person(u, me) for u in users if not self._people.fresh(u)]
+        asks += [self._channel(c) for c in channels if not self._channels.fresh(c)]
+        if asks:
+            await self._within_deadline(asks)
+        people = {u: p for u in users if (p := self._people.get(u)) and self._people.fresh(u)}
+        named = {c: n for c in channels if (n := self._channels.get(c))}
+        return Directory(people, named)
+
+    async def _within_deadline(self, asks: list[Coroutine[Any, Any, None]]) -> None:
+        tasks = [asyncio.ensure_future(ask) for ask in asks]
+        try:
+            await asyncio.wait(tasks, timeout=self._deadline_s)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _person(self, user: str, me: Identity) -> None:
+        await self._ask(
+            self._people, user, "users.info", {"user": user}, lambda got: to_person(got["user"], me)
+        )
+
+    async def _channel(self, channel: str) -> None:
+        await self._ask(
+            self._channels,
+            channel,
+            "conversations.info",
+            {"channel": channel},
+            lambda got: one_line(str(got["channel"]["name"])),
+        )
+
+    async def _ask(
+        self,
+        cache: _Cache[T],
+        key: str,
+        method: str,
+        args: dict[str, str],
+        read: Callable[[Any], T],
+    ) -> None:
+        found: T | None = None
+        try:
+            found = read(await self._api.call(method, timeout_s=self._deadline_s, **args))
+        except (MootError, KeyError, TypeError) as error:
+            log.warning("slack.lookup_failed", method=method, id=key, error=str(error)[:200])
+        finally:  # also when the deadline cancels it
+            cache.put(key, found)
+
+
+def to_person(user: dict[str, Any], me: Identity) -> Person:
+    """PURE: a ``users.info`` answer, with the right to be trusted worked out from its flags."""
+    profile = user.get("profile") or {}
+    called = profile.get("display_name") or profile.get("real_name") or user.get("real_name")
+    same_company = bool(me.enterprise_id) and me.enterprise_id == (
+        user.get("enterprise_user") or {}
+    ).get("enterprise_id")
+    at_home = same_company or user.get("team_id") in (me.team_id, me.enterprise_id or me.team_id)
+    outsider = any(
+        user.get(flag)
+        for flag in ("is_restricted", "is_ultra_restricted", "is_stranger", "deleted")
+    )
+    return Person(
+        id=str(user["id"]),
+        name=one_line(str(called or user.get("name") or user["id"])),
+        bot=bool(user.get("is_bot")) or user["id"] == "USLACKBOT",
+        trusted=at_home and not outsider,
+    )
+
+
+def one_line(name: str) -> str:
+    """A name fit to stand in a line: no breaks or control characters, of bounded length."""
+    seen = "".join(c if c.isprintable() else " " for c in name)
+    return " ".join(seen.split())[:NAME_MAX_CHARS]

@@ -1,0 +1,167 @@
+"""PURE: Slack's own notation to plain text, entities decoded exactly once.
+
+``<@U1>`` becomes ``@Name (U1)``, our own mention disappears, ``<#C1>`` becomes ``#general``, a link
+``label (url)``. What a person typed, code included, comes out as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+TOKEN = re.compile(r"<([^<>\n]+)>")
+ENTITY = re.compile(r"&(lt|gt|amp);")
+USER = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>\n]*)?>")
+CHANNEL = re.compile(r"<#([CGD][A-Z0-9]+)(?:\|([^<>\n]*))?>")
+GROUP = re.compile(r"<!(?:subteam\^|here|channel|everyone)")
+_DECODED = {"lt": "<", "gt": ">", "amp": "&"}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What ids are called: user id -> name, channel id -> name. A missing one is shown raw."""
+
+    people: Mapping[str, str] = field(default_factory=dict[str, str])
+    channels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def decode(text: str) -> str:
+    """Undo Slack's escaping of ``&``, ``<`` and ``>``, once (``&amp;lt;`` becomes ``&lt;``)."""
+    return ENTITY.sub(lambda found: _DECODED[found[1]], text)
+
+
+def mentioned_people(raw: str) -> tuple[str, ...]:
+    """User ids mentioned in raw text, in order, each once."""
+    return tuple(dict.fromkeys(USER.findall(raw)))
+
+
+def unnamed_channels(raw: str) -> tuple[str, ...]:
+    """Channel ids in raw text that do not bring their name along."""
+    return tuple(dict.fromkeys(cid for cid, name in CHANNEL.findall(raw) if not name))
+
+
+def plain(raw: str, me: str, names: Names) -> str:
+    """Raw message text as a person reads it, without mentions of ``me`` (a user id)."""
+    out, end = [], 0
+    for found in TOKEN.finditer(raw):
+        out.append(decode(raw[end : found.start()]))
+        out.append(_token(found[1], me, names))
+        end = found.end()
+    out.append(decode(raw[end:]))
+    return _join(out).strip()
+
+
+def _join(parts: Iterable[str | None]) -> str:
+    """Join; ``None`` stands for our own mention and takes one neighbouring blank along."""
+    text = ""
+    gone = False
+    for part in parts:
+        if part is None:
+            gone = True
+            continue
+        if gone and part:
+            if not text.strip():  # "<@us>: do it" opens with a form of address
+                part = re.sub(r"^\s*[,:]\s*|^[ \t]+", "", part, count=1)
+            elif text[-1:].isspace() or not text:
+                part = part[1:] if part[:1] in " \t" else part
+            gone = False
+        text += part
+    return text
+
+
+def _token(inner: str, me: str, names: Names) -> str | None:
+    target, _, label = inner.partition("|")
+    if target[:1] == "@":
+        if target[1:] == me:
+            return None
+        name = names.people.get(target[1:]) or decode(label).lstrip("@")
+        return f"@{name} ({target[1:]})" if name else f"@{target[1:]}"
+    if target[:1] == "#":
+        return "#" + (decode(label) or names.channels.get(target[1:]) or target[1:])
+    if target[:1] == "!":
+        return _special(target[1:], decode(label))
+    return _link(decode(target), decode(label))
+
+
+def _special(what: str, label: str) -> str:
+    kind, _, rest = what.partition("^")
+    if kind == "subteam":
+        return f"@{label.lstrip('@')} ({rest})" if label else f"@{rest}"
+    if kind == "date":
+        return label or rest
+    return label or f"@{kind}"
+
+
+def _link(url: str, label: str) -> str:
+    bare = re.sub(r"^(mailto:|tel:|https?://)", "", url)
+    if url.startswith(("mailto:", "tel:")) and label in ("", bare):
+        return bare
+    same = label.rstrip("/") in ("", url.rstrip("/"), bare.rstrip("/"))
+    return url if same else f"{label} ({url})"
+
+
+def raw_text(message: Mapping[str, Any]) -> str:
+    """A message's text in Slack's notation, and a line for each attached file.
+
+    Blocks, then legacy attachments, are read only when ``text`` is empty.
+    """
+    text = message.get("text") or _blocks(message.get("blocks") or ())
+    if not text:
+        pieces = [_attachment(a) for a in message.get("attachments") or ()]
+        text = "\n".join(p for p in pieces if p)
+    names = [str(f.get("name") or f.get("title") or "unnamed") for f in message.get("files") or ()]
+    files = [f"[attached file: {_escape(' '.join(name.split()))}]" for name in names]
+    return "\n".join(p for p in (text, *files) if p)
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _attachment(attachment: Mapping[str, Any]) -> str:
+    parts = [attachment.get(k) for k in ("pretext", "title", "text")]
+    return "\n".join(p for p in parts if p) or str(attachment.get("fallback") or "")
+
+
+def _blocks(blocks: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(line for block in blocks if (line := _block(block)))
+
+
+def _block(block: Mapping[str, Any]) -> str:
+    kind = block.get("type")
+    if kind == "rich_text":
+        return "\n".join(_rich(e) for e in block.get("elements") or ())
+    if kind in ("section", "header"):
+        fields = [block.get("text"), *(block.get("fields") or ())]
+        return "\n".join(str(f["text"]) for f in fields if f and f.get("text"))
+    if kind == "context":
+        return " ".join(str(e["text"]) for e in block.get("elements") or () if e.get("text"))
+    return ""
+
+
+def _rich(element: Mapping[str, Any]) -> str:
+    kind = element.get("type")
+    inner = element.get("elements") or ()
+    if kind == "rich_text_list":
+        return "\n".join(f"- {_rich(item)}" for item in inner)
+    if kind == "rich_text_preformatted":
+        return "```\n" + "".join(_rich(e) for e in inner) + "\n```"
+    if inner:
+        return "".join(_rich(e) for e in inner)
+    if kind == "user":
+        return f"<@{element.get('user_id', '')}>"
+    if kind == "channel":
+        return f"<#{element.get('channel_id', '')}>"
+    if kind == "usergroup":
+        return f"<!subteam^{element.get('usergroup_id', '')}>"
+    if kind == "broadcast":
+        return f"<!{element.get('range', 'here')}>"
+    if kind == "link":
+        label = element.get("text")
+        url = _escape(str(element.get("url", "")))
+        return f"<{url}|{_escape(label)}>" if label else f"<{url}>"
+    if kind == "emoji":
+        return f":{element.get('name', '')}:"
+    return _escape(str(element.get("text", "")))
