@@ -1,0 +1,139 @@
+"""The slash commands: what Discord offers people, and the typed form of what they picked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import discord
+import structlog
+from discord import app_commands
+from discord.app_commands import describe
+
+log = structlog.get_logger(__name__)
+
+Forward = Callable[[discord.Interaction], Awaitable[None]]
+
+# The option that is the text itself, and the typed names of the others.
+_TEXT = frozenset(("question", "topic", "run"))
+_TYPED = {
+    "engine": "engine",
+    "persona": "as",
+    "model": "model",
+    "mode": "mode",
+    "participants": "with",
+    "rounds": "rounds",
+}
+
+Mode = app_commands.Choice[str]
+_MODES = [Mode(name=name, value=name) for name in ("lite", "standard", "full")]
+
+
+def typed(data: Mapping[str, Any]) -> str:
+    """``topic --with architect:claude --rounds 2`` from an interaction's options.
+
+    The text comes first and stays as it was written; a value has no blanks inside.
+    """
+    given = {option["name"]: str(option["value"]) for option in data.get("options") or ()}
+    words = [given[name].strip() for name in given if name in _TEXT]
+    for name, option in _TYPED.items():
+        value = "".join(given.get(name, "").split())
+        if value:
+            words.append(f"--{option} {value}")
+    return " ".join(word for word in words if word)
+
+
+def command_tree(client: discord.Client, forward: Forward) -> app_commands.CommandTree[Any]:
+    """The five commands; each hands its interaction to ``forward``, in guilds and in DMs."""
+    tree: app_commands.CommandTree[Any] = app_commands.CommandTree(
+        client,
+        allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True),
+        allowed_installs=app_commands.AppInstallationType(guild=True),
+    )
+
+    @tree.command(name="ask", description="Ask an agent; the answer comes in a thread")
+    @describe(
+        question="What you want to know or have done",
+        engine="Which engine answers, such as claude or codex",
+        persona="In whose role, such as critic",
+        model="A model of that engine",
+        mode="How much context it gets",
+    )
+    @app_commands.choices(mode=_MODES)
+    async def ask(
+        interaction: discord.Interaction,
+        question: str,
+        engine: str | None = None,
+        persona: str | None = None,
+        model: str | None = None,
+        mode: str | None = None,
+    ) -> None:
+        del question, engine, persona, model, mode  # read from the interaction, all in one place
+        await forward(interaction)
+
+    @tree.command(name="roundtable", description="Let several agents discuss a topic in a thread")
+    @describe(
+        topic="What it is about",
+        participants="persona:engine, separated by commas: architect:claude,critic:codex",
+        rounds="How often each one speaks",
+        mode="How much context they get",
+    )
+    @app_commands.choices(mode=_MODES)
+    async def roundtable(
+        interaction: discord.Interaction,
+        topic: str,
+        participants: str | None = None,
+        rounds: app_commands.Range[int, 1, 5] | None = None,
+        mode: str | None = None,
+    ) -> None:
+        del topic, participants, rounds, mode
+        await forward(interaction)
+
+    @tree.command(name="context", description="Show what a run was told")
+    @describe(run="A run's id, or its beginning; the newest one if left out")
+    async def context(interaction: discord.Interaction, run: str | None = None) -> None:
+        del run
+        await forward(interaction)
+
+    @tree.command(name="stop", description="Stop what runs here; at channel level it asks which")
+    async def stop(interaction: discord.Interaction) -> None:
+        await forward(interaction)
+
+    @tree.command(name="status", description="Show what runs and waits here")
+    async def status(interaction: discord.Interaction) -> None:
+        await forward(interaction)
+
+    del ask, roundtable, context, stop, status  # the tree holds them
+    return tree
+
+
+async def sync_if_changed(tree: app_commands.CommandTree[Any]) -> bool:
+    """Register the commands unless Discord has these very ones already; says whether it did.
+
+    Raises:
+        discord.DiscordException: Discord did not take them.
+    """
+    ours = [_shape(command.to_dict(tree)) for command in tree.get_commands()]
+    theirs = [_shape(command.to_dict()) for command in await tree.fetch_commands()]
+    if sorted(ours) == sorted(theirs):
+        return False
+    await tree.sync()
+    log.info("discord.commands_registered", count=len(ours))
+    return True
+
+
+def _shape(command: Mapping[str, Any]) -> str:
+    """What people see of a command, without what Discord adds by itself."""
+    options = [
+        (
+            option["name"],
+            option["description"],
+            int(option["type"]),
+            bool(option.get("required")),
+            option.get("min_value"),
+            option.get("max_value"),
+            [choice["value"] for choice in option.get("choices") or ()],
+        )
+        for option in command.get("options") or ()
+    ]
+    return repr((command["name"], command["description"], sorted(options)))

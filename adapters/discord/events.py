@@ -1,0 +1,275 @@
+"""From what Discord says to a ``ChatEvent``, or ``None`` for what is no event of ours. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+
+from core.model import Author, ChatEvent, ConversationKey, Said
+
+CHAT = "discord"
+NAME_CHARS = 80
+FORWARDED = "[forwarded message] "
+
+# What people and bots write; everything else (joins, pins, "started a thread") is the platform's.
+WRITTEN = frozenset(
+    {
+        discord.MessageType.default,
+        discord.MessageType.reply,
+        discord.MessageType.chat_input_command,
+        discord.MessageType.context_menu_command,
+    }
+)
+
+# Code comes first, so that nothing inside it is taken for a mention.
+_ATOMS = re.compile(
+    r"(?P<code>```.*?```|``.+?``|`[^`\n]+`)"
+    r"|<@!?(?P<user>\d+)>|<@&(?P<role>\d+)>|<#(?P<channel>\d+)>|<a?:(?P<emoji>\w+):\d+>",
+    re.DOTALL,
+)
+_OURS = "\0"  # stands for our own mention until the blanks around it are tidied
+_OURS_AT_START = re.compile(rf"(^|\s){_OURS}[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """Whom a mention must name to mean us: the bot's account and its own roles."""
+
+    user_id: int
+    role_ids: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something happened. ``thread`` is empty at channel level and in a direct message."""
+
+    space: str
+    channel: str
+    thread: str = ""
+
+    @property
+    def direct(self) -> bool:
+        """Whether this is a direct message."""
+        return not self.space
+
+    def key(self, message_id: str = "") -> ConversationKey:
+        """The one rule: a thread is its own root, a message at channel level is its own root."""
+        root = self.thread or ("" if self.direct else message_id)
+        return ConversationKey(CHAT, self.space, self.channel, root)
+
+
+def place_of(channel: Any, guild_id: int | None) -> Place | None:
+    """The place of a channel object; ``None`` when it does not tell (it must be fetched)."""
+    if guild_id is None:
+        return Place("", str(channel.id))
+    if isinstance(channel, discord.Thread):
+        return Place(str(guild_id), str(channel.parent_id), str(channel.id))
+    if isinstance(channel, discord.abc.GuildChannel):
+        return Place(str(guild_id), str(channel.id))
+    return None
+
+
+# --- people --------------------------------------------------------------------------------
+
+
+def one_line(name: str) -> str:
+    """A name as data: one line, bounded, no control characters."""
+    return "".join(c for c in " ".join(name.split()) if c.isprintable())[:NAME_CHARS]
+
+
+def role_grants(guild_id: int, role_ids: Iterable[int]) -> tuple[str, ...]:
+    """The names that roles answer to in ``[access] allow``."""
+    return tuple(f"discord:{guild_id}:role:{role}" for role in role_ids)
+
+
+def author_of(user: Any, *, webhook: bool = False) -> Author:
+    """A member of the guild is trusted; a mere user (a direct message) must be looked up."""
+    grants: tuple[str, ...] = (f"discord:{user.id}",)
+    member = isinstance(user, discord.Member)
+    if member:
+        grants += role_grants(user.guild.id, (r.id for r in user.roles if not r.is_default()))
+    return Author(
+        id=str(user.id),
+        name=one_line(user.display_name) or str(user.id),
+        kind="bot" if user.bot or webhook else "human",
+        grants=grants,
+        trusted=member and not webhook,
+    )
+
+
+# --- text ----------------------------------------------------------------------------------
+
+
+def readable(message: Any, me: Me) -> str:
+    """The message's text as a person reads it: our mention gone, names and ids for the others.
+
+    Attachments and stickers are named, embeds of bots and forwarded texts are quoted as lines.
+    """
+    parts = [_words(message.content, message, me)]
+    parts += [FORWARDED + _words(s.content, message, me) for s in message.message_snapshots]
+    if message.author.bot or message.webhook_id:
+        parts += [f"{e.title or ''}\n{e.description or ''}".strip() for e in message.embeds]
+    files = list(message.attachments)
+    files += [file for snapshot in message.message_snapshots for file in snapshot.attachments]
+    parts += [f"[attached file: {one_line(file.filename)}]" for file in files]
+    parts += [f"[sticker: {one_line(sticker.name)}]" for sticker in message.stickers]
+    return "\n".join(part for part in parts if part.strip()).strip()
+
+
+def _words(content: str, message: Any, me: Me) -> str:
+    people = {user.id: user for user in message.mentions}
+    guild = message.guild if isinstance(message.guild, discord.Guild) else None
+
+    def shown(match: re.Match[str]) -> str:
+        whole = match.group()
+        if match["user"]:
+            if int(match["user"]) == me.user_id:
+                return _OURS
+            user = people.get(int(match["user"]))
+            return f"@{one_line(user.display_name)} ({user.id})" if user else whole
+        if match["role"]:
+            if int(match["role"]) in me.role_ids:
+                return _OURS
+            role = guild and guild.get_role(int(match["role"]))
+            return f"@{one_line(role.name)} ({role.id})" if role else whole
+        if match["channel"]:
+            channel = guild and guild.get_channel_or_thread(int(match["channel"]))
+            return f"#{one_line(channel.name)}" if channel else whole
+        return f":{match['emoji']}:" if match["emoji"] else whole
+
+    text = _ATOMS.sub(shown, content.replace(_OURS, ""))
+    return _OURS_AT_START.sub(r"\1", text).replace(_OURS, "").strip()
+
+
+# --- messages ------------------------------------------------------------------------------
+
+
+def message_event(
+    message: Any, place: Place, me: Me, author: Author | None = None
+) -> ChatEvent | None:
+    """A message that somebody wrote; ``None`` for our own and for the platform's notices.
+
+    ``author`` replaces what the message alone tells of its writer (looked up for a direct one).
+    """
+    if message.author.id == me.user_id or message.type not in WRITTEN:
+        return None
+    users = {user.id for user in message.mentions}
+    roles = {role.id for role in message.role_mentions}
+    ours = me.user_id in users or bool(me.role_ids & roles)
+    others = bool(users - {me.user_id} or roles - me.role_ids or message.mention_everyone)
+    ident = str(message.id)
+    return ChatEvent(
+        key=place.key(ident),
+        event_id=f"{CHAT}:{message.channel.id}:{ident}",
+        message_id=ident,
+        author=author or author_of(message.author, webhook=bool(message.webhook_id)),
+        text=readable(message, me),
+        kind="message",
+        sent_at=message.created_at.timestamp(),
+        mentions_us=ours,
+        mentions_others=others,
+        direct=place.direct,
+        in_thread=bool(place.thread),
+    )
+
+
+def edit_event(
+    message: Any, before: Any, place: Place, me: Me, author: Author | None = None
+) -> ChatEvent | None:
+    """An edit by a person; ``None`` for link previews, pins, thread marks and our own edits.
+
+    ``before`` is the message as it was, where known. The time of the edit is part of the event's
+    id, so an update that repeats an old edit is that edit again.
+    """
+    if message.edited_at is None or (before is not None and before.content == message.content):
+        return None
+    event = message_event(message, place, me, author)
+    if event is None:
+        return None
+    return ChatEvent(
+        key=event.key,
+        event_id=f"{event.event_id}:edit:{message.edited_at.timestamp():.3f}",
+        message_id=event.message_id,
+        author=event.author,
+        text=event.text,
+        kind="edit",
+        sent_at=message.edited_at.timestamp(),
+        mentions_us=event.mentions_us,
+        mentions_others=event.mentions_others,
+        direct=event.direct,
+        in_thread=event.in_thread,
+    )
+
+
+def delete_event(
+    channel_id: int, message_id: int, place: Place, now: float, before: Any = None
+) -> ChatEvent:
+    """A deleted message. Discord does not tell who did it: the author is its writer, if known."""
+    ident = str(message_id)
+    nobody = Author(id="", name="somebody", trusted=False)
+    return ChatEvent(
+        key=place.key(ident),
+        event_id=f"{CHAT}:{channel_id}:{ident}:delete",
+        message_id=ident,
+        author=author_of(before.author) if before is not None else nobody,
+        text="",
+        kind="delete",
+        sent_at=now,
+        direct=place.direct,
+        in_thread=bool(place.thread),
+    )
+
+
+def said(message: Any, me: Me) -> Said | None:
+    """A message out of a thread's history; ``None`` for our own and for notices."""
+    if message.author.id == me.user_id or message.type not in WRITTEN:
+        return None
+    return Said(
+        message_id=str(message.id),
+        author=author_of(message.author, webhook=bool(message.webhook_id)),
+        text=readable(message, me),
+        sent_at=message.created_at.timestamp(),
+    )
+
+
+# --- commands and buttons ------------------------------------------------------------------
+
+
+def command_event(
+    interaction: Any, place: Place, command: str, text: str, author: Author
+) -> ChatEvent:
+    """A slash command. Typed at channel level it has no root: the first post opens the thread."""
+    return ChatEvent(
+        key=place.key(),
+        event_id=f"{CHAT}:interaction:{interaction.id}",
+        message_id="",
+        author=author,
+        text=text,
+        kind="command",
+        sent_at=interaction.created_at.timestamp(),
+        command=command,
+        mentions_us=True,
+        direct=place.direct,
+        in_thread=bool(place.thread),
+    )
+
+
+def button_event(interaction: Any, place: Place, author: Author) -> ChatEvent:
+    """A click; the action is the button's custom id. An ephemeral message roots nothing."""
+    message = interaction.message
+    root = "" if message.flags.ephemeral else str(message.id)
+    return ChatEvent(
+        key=place.key(root),
+        event_id=f"{CHAT}:interaction:{interaction.id}",
+        message_id=str(message.id),
+        author=author,
+        text=str(interaction.data["custom_id"]),
+        kind="button",
+        sent_at=interaction.created_at.timestamp(),
+        direct=place.direct,
+        in_thread=bool(place.thread),
+    )

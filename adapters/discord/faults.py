@@ -1,0 +1,70 @@
+"""What Discord's refusals mean, in words for people, and whether to try again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import discord
+
+from core.errors import ChatBusy, ChatRefused, ChatUnsure
+
+# discord.py waits out short rate limits and 5xx itself (up to 25 s in all); past this it is lost.
+DEADLINE_S = 60.0
+BAN_PAUSE_S = 60.0
+
+LOCKED = "locked"
+UNKNOWN_CHANNEL, UNKNOWN_MESSAGE = 10003, 10008
+WRONG_CHANNEL_TYPE, SYSTEM_MESSAGE = 50024, 50021
+THREAD_EXISTS, THREAD_LOCKED = 160004, 160005
+
+_WORDS = {
+    10003: "The channel or thread is gone.",
+    10008: "The message is gone.",
+    30046: "Discord does not let a message older than an hour be edited this often.",
+    40005: "The message is too large for Discord.",
+    50001: "Moot cannot see this channel: give its role “View Channel” there.",
+    50007: "This person does not take direct messages from Moot.",
+    50013: "Moot lacks a permission here. Its role needs “Send Messages”, “Send Messages in "
+    "Threads”, “Create Public Threads” and “Read Message History” in this channel.",
+    50083: "The thread is archived.",
+    160005: "The thread is locked. Unlock it, or give Moot's role “Manage Threads”.",
+    160006: "There are too many open threads in this channel; archive some.",
+}
+
+
+def refusal(error: discord.HTTPException) -> ChatRefused:
+    """Discord said no, and would again."""
+    if error.status == 401:
+        return ChatRefused("Discord refuses the token; set MOOT__DISCORD__TOKEN anew.", "401")
+    code = LOCKED if error.code == THREAD_LOCKED else str(error.code or error.status)
+    words = _WORDS.get(error.code) or f"Discord refused it: {error.text or error.status}"
+    return ChatRefused(words, code)
+
+
+@asynccontextmanager
+async def answered(deadline_s: float = DEADLINE_S) -> AsyncIterator[None]:
+    """Turn what a request to Discord may raise into the three errors the house knows.
+
+    Raises:
+        ChatBusy: rate limited; nothing took effect.
+        ChatUnsure: no answer, or a failure on Discord's side: it may have taken effect.
+        ChatRefused: any other refusal.
+    """
+    try:
+        async with asyncio.timeout(deadline_s):
+            yield
+    except discord.RateLimited as busy:
+        raise ChatBusy(busy.retry_after) from busy
+    except discord.HTTPException as error:
+        if error.status == 429:  # without a Via header: Cloudflare turned us away, not Discord
+            after = error.response.headers.get("Retry-After", "")
+            pause = float(after) if after.replace(".", "", 1).isdigit() else BAN_PAUSE_S
+            raise ChatBusy(pause, "turned away by Discord's front") from error
+        if error.status >= 500 or error.status == 408:
+            raise ChatUnsure(f"Discord answered {error.status}") from error
+        raise refusal(error) from error
+    except (TimeoutError, OSError, aiohttp.ClientError) as error:
+        raise ChatUnsure(f"no answer from Discord ({type(error).__name__})") from error

@@ -1,0 +1,232 @@
+"""Posts: into a thread, opening one where there is none, and never twice."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import discord
+import structlog
+
+from adapters.discord import faults
+from adapters.discord.faults import answered
+from core.errors import ChatRefused
+from core.model import Button, ConversationKey, Post, Posted
+
+log = structlog.get_logger(__name__)
+
+TITLE_UNITS = 100
+ARCHIVE_MINUTES = 1440
+# Discord takes a nonce it knows for the same message "for a few minutes".
+NONCE_TRUSTED_S = 120.0
+# Our clock and Discord's may differ by this much when its history is searched for a post of ours.
+CLOCK_SKEW_S = 120.0
+SEARCHED_MESSAGES = 300
+REMEMBERED_POSTS = 2_000
+
+_STYLES = {
+    "plain": discord.ButtonStyle.secondary,
+    "primary": discord.ButtonStyle.primary,
+    "danger": discord.ButtonStyle.danger,
+}
+
+
+def thread_title(title: str) -> str:
+    """One line of 1 to 100 UTF-16 units, cut between words or at least between characters."""
+    line = "".join(c for c in " ".join(title.split()) if c.isprintable()) or "Moot"
+    if _units(line) <= TITLE_UNITS:
+        return line
+    while _units(line) > TITLE_UNITS - 1:
+        line = line[:-1]
+    # Not inside a joined or combined character: drop what continues across the cut.
+    line = re.sub(r"[\u200d\ufe0f\u0300-\u036f\U0001f3fb-\U0001f3ff]+$", "", line)
+    head, blank, _ = line.rpartition(" ")
+    return (head if blank and len(head) > TITLE_UNITS // 2 else line).rstrip() + "…"
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def view_of(buttons: Iterable[Button]) -> Any:
+    """The buttons as components, or ``None``. Clicks come as interactions, also after a restart."""
+    view = discord.ui.View(timeout=None)
+    for button in buttons:
+        view.add_item(
+            discord.ui.Button(
+                custom_id=button.action, label=button.label[:80], style=_STYLES[button.style]
+            )
+        )
+    view.stop()  # finished views are not kept by discord.py: nothing in memory answers clicks
+    return view if view.children else None
+
+
+class Poster:
+    """Sends, edits and deletes through one logged-in client."""
+
+    def __init__(self, client: discord.Client) -> None:
+        self._client = client
+        # Posts of this process, message id -> (channel, nonce); others are looked for.
+        self._sent: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        # Nonces sent in this process, for attempts that ended in "busy" after a hidden retry.
+        self._tried: OrderedDict[str, float] = OrderedDict()
+
+    # --- sending -------------------------------------------------------------------------
+
+    async def post(self, key: ConversationKey, post: Post) -> Posted:
+        """See ``Chat.post``."""
+        earlier = post.tried_at if post.tried_at is not None else self._tried.get(post.nonce)
+        self._remember(self._tried, post.nonce, earlier or time.time())
+        async with answered():
+            message = await self._find(key, post, earlier) if earlier is not None else None
+            if message is None:
+                message = await self._place(key, post)
+            self._remember(self._sent, str(message.id), (message.channel.id, post.nonce))
+            root = key.root
+            if post.opens and not root and key.space:
+                await self._open_thread(int(key.channel), message.id, post.title)
+                root = str(message.id)
+        self._tried.pop(post.nonce, None)
+        return Posted(message_id=str(message.id), root=root)
+
+    async def _place(self, key: ConversationKey, post: Post) -> discord.Message:
+        parent = int(key.channel)
+        if not key.root or not key.space:
+            return await self._send(parent, post)
+        thread = int(key.root)
+        try:
+            return await self._send(thread, post)
+        except discord.NotFound as error:
+            if error.code != faults.UNKNOWN_CHANNEL:
+                raise
+        # No thread yet: this is the first post to a message at channel level.
+        try:
+            await self._open_thread(parent, thread, post.title)
+            return await self._send(thread, post)
+        except discord.HTTPException as error:
+            gone = error.code in (
+                faults.UNKNOWN_MESSAGE,
+                faults.UNKNOWN_CHANNEL,
+                faults.WRONG_CHANNEL_TYPE,
+                faults.SYSTEM_MESSAGE,
+            )
+            if not gone:
+                raise
+            # The message was deleted, or threads do not exist here: say it in the channel.
+            log.info("discord.posted_in_channel", channel=parent, root=thread, code=error.code)
+            return await self._send(parent, post)
+
+    async def _send(self, channel_id: int, post: Post) -> discord.Message:
+        channel = self._client.get_partial_messageable(channel_id)
+        view = view_of(post.buttons)
+        more = {} if view is None else {"view": view}
+        return await channel.send(
+            post.text,
+            nonce=post.nonce,
+            allowed_mentions=discord.AllowedMentions.none(),
+            suppress_embeds=True,
+            **more,
+        )
+
+    async def _open_thread(self, parent: int, message_id: int, title: str) -> None:
+        try:
+            await self._client.http.start_thread_with_message(
+                parent,
+                message_id,
+                name=thread_title(title),
+                auto_archive_duration=ARCHIVE_MINUTES,
+            )
+        except discord.HTTPException as error:
+            if error.code != faults.THREAD_EXISTS:
+                raise
+
+    # --- looking before sending again ----------------------------------------------------
+
+    async def _find(self, key: ConversationKey, post: Post, since: float) -> discord.Message | None:
+        """Our own newest message with this very text, sent since, that is no other post of ours.
+
+        A thread is always searched. A channel holds the posts of many conversations, where an equal
+        text proves less than the nonce does: it is searched once the nonce may be forgotten.
+        """
+        in_thread = bool(key.root and key.space)
+        places = [int(key.root)] if in_thread else []
+        if not key.space or time.time() - since > NONCE_TRUSTED_S:
+            places.append(int(key.channel))
+        for place in places:
+            try:
+                found = await self._search(place, post, since)
+            except discord.NotFound:
+                continue
+            if found is not None:
+                return found
+        return None
+
+    async def _search(self, place: int, post: Post, since: float) -> discord.Message | None:
+        after = datetime.fromtimestamp(since - CLOCK_SKEW_S, UTC)
+        channel = self._client.get_partial_messageable(place)
+        found = None
+        async for message in channel.history(
+            limit=SEARCHED_MESSAGES, after=after, oldest_first=True
+        ):
+            ours = self._client.user is not None and message.author.id == self._client.user.id
+            same = message.content.strip() == post.text.strip()  # Discord trims what it stores
+            other = str(message.id) in post.known_ids or (
+                self._sent.get(str(message.id), (0, post.nonce))[1] != post.nonce
+            )
+            if ours and same and not other:
+                found = message
+        return found
+
+    # --- changing ------------------------------------------------------------------------
+
+    async def edit(self, key: ConversationKey, message_id: str, post: Post) -> None:
+        """See ``Chat.edit``."""
+
+        async def change(message: discord.PartialMessage) -> None:
+            await message.edit(
+                content=post.text,
+                view=view_of(post.buttons),
+                allowed_mentions=discord.AllowedMentions.none(),
+            )
+
+        await self._where_it_is(key, message_id, change)
+
+    async def delete(self, key: ConversationKey, message_id: str) -> None:
+        """See ``Chat.delete``."""
+
+        async def remove(message: discord.PartialMessage) -> None:
+            await message.delete()
+
+        try:
+            await self._where_it_is(key, message_id, remove)
+        except ChatRefused as refused:
+            if refused.code not in (str(faults.UNKNOWN_MESSAGE), str(faults.UNKNOWN_CHANNEL)):
+                raise
+        self._sent.pop(message_id, None)
+
+    async def _where_it_is(self, key: ConversationKey, message_id: str, act: Any) -> None:
+        """A post is in the thread, or in the channel when it opened it or its root was gone."""
+        places = [int(key.channel)]
+        if key.root and key.space:
+            places.insert(0 if message_id != key.root else 1, int(key.root))
+        if message_id in self._sent:
+            places = [self._sent[message_id][0]]
+        async with answered():
+            for place in places:
+                channel = self._client.get_partial_messageable(place)
+                try:
+                    return await act(channel.get_partial_message(int(message_id)))
+                except discord.NotFound:
+                    if place == places[-1]:
+                        raise
+        return None
+
+    @staticmethod
+    def _remember(kept: OrderedDict[str, Any], name: str, value: Any) -> None:
+        kept.setdefault(name, value)
+        while len(kept) > REMEMBERED_POSTS:
+            kept.popitem(last=False)

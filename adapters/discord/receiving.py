@@ -1,0 +1,148 @@
+"""From discord.py's events to the inbox: each is put in its channel's queue at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import discord
+import structlog
+
+from adapters.discord import events
+from adapters.discord.answers import Render, answer
+from adapters.discord.commands import typed
+from adapters.discord.events import Me
+from adapters.discord.inbox import Arrival, Inbox
+from adapters.discord.lookups import Lookups
+from core.errors import ChatBusy
+from core.model import ChatEvent, Reply
+
+log = structlog.get_logger(__name__)
+
+REMEMBERED_INTERACTIONS = 2_000
+
+
+class Receiver:
+    """Outlives clients: what one client brought is translated with the help of the next."""
+
+    def __init__(self, inbox: Inbox, ready: Callable[[], None], render: Render) -> None:
+        self._inbox = inbox
+        self._render = render
+        self._lookups: Lookups | None = None
+        self._answers: set[asyncio.Task[None]] = set()
+        self._seen: OrderedDict[int, None] = OrderedDict()
+        self.ready = ready
+
+    def use(self, client: discord.Client | None) -> None:
+        """Look things up through this client from now on."""
+        self._lookups = None if client is None else Lookups(client)
+
+    async def close(self) -> None:
+        """End the answers that are still being given."""
+        for task in self._answers:
+            task.cancel()
+        await asyncio.gather(*self._answers, return_exceptions=True)
+
+    # --- arriving ------------------------------------------------------------------------
+
+    def message(self, message: discord.Message) -> None:
+        """Somebody wrote."""
+        me = self._asking.me(message.guild)
+        if message.author.id != me.user_id:
+            self._put(message.channel.id, partial(self._message_event, message, me))
+
+    def edited(self, update: discord.RawMessageUpdateEvent) -> None:
+        """A message changed, or only what Discord shows with it."""
+        message = update.message
+        me = self._asking.me(message.guild)
+        if message.author.id != me.user_id:
+            make = partial(self._edit_event, message, update.cached_message, me)
+            self._put(message.channel.id, make)
+
+    def deleted(
+        self, channel_id: int, guild_id: int | None, ident: int, before: discord.Message | None
+    ) -> None:
+        """A message is gone."""
+        if before is None or before.author.id != self._asking.me().user_id:
+            make = partial(self._delete_event, channel_id, guild_id, ident, time.time(), before)
+            self._put(channel_id, make)
+
+    def interaction(self, interaction: discord.Interaction) -> None:
+        """A command or a click: it waits its turn in the queue, its answer has three seconds."""
+        if interaction.id in self._seen or interaction.channel_id is None:
+            return
+        self._seen[interaction.id] = None
+        while len(self._seen) > REMEMBERED_INTERACTIONS:
+            self._seen.popitem(last=False)
+        taken: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+        make = partial(self._interaction_event, interaction)
+        self._put(interaction.channel_id, make, taken)
+        task = asyncio.create_task(answer(interaction, taken, self._render))
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
+
+    def _put(
+        self,
+        channel_id: int,
+        make: Callable[[], Awaitable[ChatEvent | None]],
+        reply: asyncio.Future[Reply | None] | None = None,
+    ) -> None:
+        self._inbox.put(Arrival(channel_id, make, reply))
+
+    # --- translating, in the inbox -------------------------------------------------------
+
+    @property
+    def _asking(self) -> Lookups:
+        if self._lookups is None:
+            raise ChatBusy(1.0, "not connected to Discord")
+        return self._lookups
+
+    async def _message_event(self, message: discord.Message, me: Me) -> ChatEvent | None:
+        asking = self._asking
+        place = await asking.place(message.channel, message.channel.id, _guild_of(message))
+        hook = bool(message.webhook_id)
+        author = await asking.author(message.author, place, webhook=hook)
+        return events.message_event(message, place, me, author)
+
+    async def _edit_event(
+        self, message: discord.Message, before: discord.Message | None, me: Me
+    ) -> ChatEvent | None:
+        asking = self._asking
+        place = await asking.place(message.channel, message.channel.id, _guild_of(message))
+        hook = bool(message.webhook_id)
+        author = await asking.author(message.author, place, webhook=hook)
+        return events.edit_event(message, before, place, me, author)
+
+    async def _delete_event(
+        self,
+        channel_id: int,
+        guild_id: int | None,
+        ident: int,
+        now: float,
+        before: discord.Message | None,
+    ) -> ChatEvent | None:
+        place = await self._asking.place(None, channel_id, guild_id)
+        return events.delete_event(channel_id, ident, place, now, before)
+
+    async def _interaction_event(self, interaction: discord.Interaction) -> ChatEvent | None:
+        asking = self._asking
+        channel_id = interaction.channel_id
+        if channel_id is None:
+            return None
+        place = await asking.place(interaction.channel, channel_id, interaction.guild_id)
+        author = await asking.author(interaction.user, place)
+        if interaction.type is discord.InteractionType.component:
+            return events.button_event(interaction, place, author)
+        data = interaction.data or {}
+        name = str(data.get("name", ""))
+        return events.command_event(interaction, place, name, typed(data), author)
+
+
+def _guild_of(message: discord.Message) -> int | None:
+    """Also of a message whose server is not known yet (its channel is a mere id then)."""
+    if message.guild is not None:
+        return message.guild.id
+    return getattr(message.channel, "guild_id", None)
