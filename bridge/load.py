@@ -22,7 +22,7 @@ LAST_RESORT = "rehearsal"
 
 def shipped() -> tuple[str, ...]:
     """Names of the engines in ``core/engines``: a new one is one new file."""
-    modules = (m.name for m in pkgutil.iter_modules(core.engines.__path__))
+    modules = (module.name for module in pkgutil.iter_modules(core.engines.__path__))
     return tuple(name for name in modules if _has_engine(name))
 
 
