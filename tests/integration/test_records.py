@@ -1,0 +1,263 @@
+"""Records on a real SQLite file: laws of the database, search, and the outbox's order."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from core.errors import BadSettings
+from core.model import (
+    Author,
+    Button,
+    ChatEvent,
+    ConversationKey,
+    Outcome,
+    Participant,
+    Pull,
+    Said,
+    Step,
+)
+from core.records import messages, outbox, runs, turns
+from core.records.tables import MetaRow
+from core.records.thread import Records
+
+KEY = ConversationKey("slack", "T", "C", "1")
+
+
+@pytest.fixture
+async def records(tmp_path: Path):
+    opened = Records(tmp_path / "moot.sqlite")
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+def conversation(key=KEY, **more):
+    return messages.open_conversation(
+        key, **{"direct": False, "in_thread": False, "now": 1.0} | more
+    )
+
+
+def heard(text, at="1"):
+    event = ChatEvent(KEY, f"e{at}", at, Author("U1", "Kim"), text, "message", float(at))
+    return messages.add_event(1, event, addressed=True)
+
+
+def queue(conversation_id=1, prompt="q"):
+    return turns.queue_turn(
+        conversation_id,
+        kind="ask",
+        prompt=prompt,
+        prompt_message_id=0,
+        asker="Kim",
+        asker_key="slack:U1",
+        seats=[Participant("claude")],
+        rounds=1,
+        mode="",
+        now=1.0,
+    )
+
+
+async def test_one_turn_at_a_time_per_conversation_in_order(records):
+    def fill():
+        conversation()
+        conversation(ConversationKey("slack", "T", "C", "2"))
+        return [queue(1, "a"), queue(1, "b"), queue(2, "c")]
+
+    await records.do(fill)
+    first = await records.do(turns.claim, (), 1.0)
+    second = await records.do(turns.claim, (), 1.0)
+    assert [first.prompt, second.prompt] == ["a", "c"]
+    assert await records.do(turns.claim, (), 1.0) is None
+    await records.do(turns.end_turn, first.id, "done", "", 2.0)
+    assert await records.do(turns.claim, (1,), 2.0) is None  # its process is still being ended
+    assert (await records.do(turns.claim, (), 2.0)).prompt == "b"
+
+
+async def test_the_index_is_the_law_not_the_code(records):
+    await records.do(conversation)
+    await records.do(queue)
+    await records.do(queue)
+    with pytest.raises(Exception, match="UNIQUE"):
+        await records.do(lambda: turns.TurnRow.update(state="running").execute())
+
+
+async def test_a_failed_transaction_leaves_nothing(records):
+    def broken():
+        conversation()
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        await records.do(broken)
+    assert await records.do(messages.find_conversation, KEY) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "\"'()*", "@@ -- ## !!", "a AND OR NOT NEAR(", "😀", "x" * 10_000, "src/a-b.py:12"],
+)
+async def test_search_takes_any_input(records, query):
+    await records.do(conversation)
+    await records.do(heard, "about src/a-b.py:12 and more")
+    await records.do(messages.search, 1, query, 5)
+
+
+async def test_search_finds_korean_inside_words_and_stays_in_its_conversation(records):
+    await records.do(conversation)
+    await records.do(conversation, ConversationKey("slack", "T", "C2", "9"))
+    await records.do(heard, "인증을 JWT로 하기로 했다", "1")
+    found = await records.do(messages.search, 1, "인증 방식", 5)
+    assert [message.text for message in found] == ["인증을 JWT로 하기로 했다"]
+    assert await records.do(messages.search, 2, "인증", 5) == ()
+
+
+async def test_history_does_not_repeat_what_was_heard(records):
+    await records.do(conversation)
+    await records.do(heard, "mine", "5")
+    said = [
+        Said("4", Author("B", "ci", "bot"), "build failed", 4.0),
+        Said("5", Author("U1", "Kim"), "mine", 5.0),
+    ]
+    await records.do(messages.add_history, 1, "slack", said)
+    await records.do(messages.add_history, 1, "slack", said)
+    assert [m.text for m in await records.do(messages.recent, 1, 10)] == ["build failed", "mine"]
+
+
+async def test_outbox_order_and_states(records):
+    await records.do(conversation)
+    stop = (Button("stop:1", "Stop", "danger"),)
+    last = await records.do(outbox.add_post, 1, "answer", ["a", "b"], now=1.0, buttons=stop)
+    first = await records.do(outbox.take_next, 1, 2.0)
+    assert (first.text, first.buttons, first.tried_at) == ("a", (), None)
+    again = await records.do(outbox.take_next, 1, 3.0)
+    assert (again.id, again.tried_at, again.attempts) == (first.id, 2.0, 2)
+    await records.do(outbox.mark_busy, first.id, 10.0, None)
+    assert await records.do(outbox.take_next, 1, 4.0) is None
+    assert await records.do(outbox.conversations_due, 4.0) == ((), 10.0)
+    await records.do(outbox.mark_sent, first.id, "m1", None, 11.0)
+    second = await records.do(outbox.take_next, 1, 12.0)
+    assert (second.id, second.buttons) == (last, stop)
+
+
+async def test_a_post_is_withdrawn_by_what_is_known_of_it(records):
+    await records.do(conversation)
+    unsent = await records.do(outbox.add_post, 1, "status", ["x"], now=1.0)
+    await records.do(outbox.withdraw_post, unsent, now=1.0)
+    assert await records.do(outbox.take_next, 1, 2.0) is None
+    tried = await records.do(outbox.add_post, 1, "status", ["y"], now=1.0)
+    await records.do(outbox.take_next, 1, 2.0)
+    await records.do(outbox.withdraw_post, tried, now=2.0)
+    again = await records.do(outbox.take_next, 1, 3.0)  # found or sent first, then deleted
+    assert (again.op, again.tried_at) == ("post", 2.0)
+    await records.do(outbox.mark_sent, tried, "m9", None, 3.0)
+    gone = await records.do(outbox.take_next, 1, 4.0)
+    assert (gone.op, gone.target_message) == ("delete", "m9")
+
+
+async def test_newer_edits_replace_waiting_ones(records):
+    await records.do(conversation)
+    header = await records.do(outbox.add_post, 1, "header", ["h"], now=1.0)
+    await records.do(outbox.take_next, 1, 1.0)
+    await records.do(outbox.mark_sent, header, "m1", None, 1.0)
+    for text in ("one", "two", "three"):
+        await records.do(outbox.change_post, header, text, now=2.0)
+    edit = await records.do(outbox.take_next, 1, 3.0)
+    assert (edit.op, edit.text, edit.target_message) == ("edit", "three", "m1")
+    await records.do(outbox.mark_sent, edit.id, "", None, 3.0)
+    assert await records.do(outbox.take_next, 1, 4.0) is None
+
+
+async def test_the_first_post_opens_the_thread(records):
+    pending = await records.do(conversation, ConversationKey("slack", "T", "C", ""))
+    assert not pending.opened
+    post = await records.do(outbox.add_post, 1, "header", ["h"], now=1.0)
+    await records.do(outbox.mark_sent, post, "77", "77", 1.0)
+    found = await records.do(messages.find_conversation, ConversationKey("slack", "T", "C", "77"))
+    assert found.id == pending.id
+
+
+async def test_runs_settle_once_and_count_their_attempts(records):
+    await records.do(conversation)
+    await records.do(queue)
+    turn = await records.do(turns.claim, (), 1.0)
+
+    def open_(run_id):
+        runs.open_run(
+            run_id,
+            turn,
+            Step(0, 0),
+            turn.seats[0],
+            can_write=False,
+            receipt={},
+            status=None,
+            now=1.0,
+        )
+
+    await records.do(open_, "r1")
+    assert await records.do(runs.left_open) == (("r1", None, None),)
+    await records.do(runs.set_child, "r1", 42, 0.5)
+    await records.do(runs.cut_open_run, "r1", 2.0)
+    await records.do(open_, "r2")
+    answered = Outcome("answered", "text", session="s2")
+    settle = lambda: runs.settle_run(  # noqa: E731
+        "r2", "answered", answered, answer="text", pulls=[Pull("memory", "jwt")], now=3.0
+    )
+    assert await records.do(settle)
+    assert not await records.do(settle)
+    cut, done = await records.do(runs.runs_of, turn.id)
+    assert (cut.state, cut.attempt) == ("cut", 1)
+    assert (done.state, done.attempt, done.session) == ("answered", 2, "s2")
+    assert done.pulls == (Pull("memory", "jwt"),)
+
+
+async def test_c163_parallel_writers_lose_nothing(records):
+    await records.do(conversation)
+    await asyncio.gather(*(records.do(heard, f"m{n}", str(n)) for n in range(1, 501)))
+    assert await records.do(messages.count, 1) == 500
+
+
+async def test_a_newer_database_is_refused(tmp_path):
+    path = tmp_path / "moot.sqlite"
+    first = Records(path)
+    await first.open()
+    await first.do(lambda: MetaRow.update(value="99").execute())
+    await first.close()
+    second = Records(path)
+    with pytest.raises(BadSettings, match="newer Moot"):
+        await second.open()
+    await second.close()
+
+
+async def test_reading_beside_a_writer(tmp_path):
+    with pytest.raises(BadSettings, match="no database"):
+        await Records(tmp_path / "moot.sqlite", read_only=True).open()
+    writer = Records(tmp_path / "moot.sqlite")
+    await writer.open()
+    await writer.close()
+    reader = Records(tmp_path / "moot.sqlite", read_only=True)
+    await reader.open()
+    with pytest.raises(Exception, match="readonly"):
+        await reader.do(conversation)
+    await reader.close()
+
+
+async def test_a_folder_that_cannot_be_used_is_a_clear_error(tmp_path):
+    (tmp_path / "moot.sqlite").mkdir()
+    broken = Records(tmp_path / "moot.sqlite")
+    with pytest.raises(BadSettings, match=r"\[storage\] dir"):
+        await broken.open()
+    await broken.close()
+
+
+def test_the_file_is_private(tmp_path):
+    async def make():
+        records = Records(tmp_path / "a" / "moot.sqlite")
+        await records.open()
+        await records.close()
+
+    asyncio.run(make())
+    assert (tmp_path / "a" / "moot.sqlite").stat().st_mode & 0o077 == 0
+    with sqlite3.connect(tmp_path / "a" / "moot.sqlite") as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
