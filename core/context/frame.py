@@ -70,22 +70,27 @@ def cut_head(text: str, room: int) -> str:
     """
     if len(text) <= room:
         return text
-    ground, opener, kept, size = Ground(), "", 0, 0
-    best, best_opener = 0, ""
+    ground, opener, kept, best = Ground(), "", 0, ""
     for line in text.splitlines(keepends=True):
+        kept += len(line)
+        if kept > room:
+            break
         ground.step(line)
         opener = (opener or _opener(line, ground.fence)) if ground.fence else ""
-        kept += len(line)
-        size = kept + (len(opener) + 1 if opener else 0)
-        if size > room:
-            break
-        best, best_opener = kept, opener
+        if kept + (len(opener) + 1 if opener else 0) <= room:
+            best = _closed(text[:kept], opener)
     # A good part of one long line says more than the few short lines before it.
-    if best < room // 2:
-        inside = room - (len(best_opener) + 1 if best_opener else 0)
-        best = max(best, boundary(text, inside))
-    head = text[:best].rstrip()
-    return f"{head}\n{best_opener}" if best_opener else head
+    if len(best) < room // 2:
+        begun = text[: boundary(text, room - (len(opener) + 1 if opener else 0))]
+        inside = _closed(begun, _open_at(begun, len(begun)))
+        if len(best) < len(inside) <= room:
+            return inside
+    return best
+
+
+def _closed(head: str, opener: str) -> str:
+    head = head.rstrip()
+    return f"{head}\n{opener}" if opener else head
 
 
 def fit(text: str, room: int) -> str:
@@ -104,18 +109,29 @@ def cut_tail(text: str, room: int) -> str:
     """The end of ``text`` within ``room`` characters; a fence open there is opened again."""
     if len(text) <= room:
         return text
-    at = boundary(text, len(text) - room, forward=True)
+    at = _tail_start(text, room)
+    opener = _open_at(text, at)
+    if opener:
+        at = _tail_start(text, room - len(opener) - 1)
+        opener = _open_at(text, at)
+    tail = text[at:]
+    return f"{opener}\n{tail}" if opener and tail else tail
+
+
+def _tail_start(text: str, room: int) -> int:
+    """Where a tail of at most ``room`` begins: at a line if that costs less than half of it."""
+    at = boundary(text, len(text) - max(0, room), forward=True)
     line_end = text.find("\n", at)
-    if 0 <= line_end < at + room // 2:
-        at = line_end + 1
+    return line_end + 1 if 0 <= line_end < at + room // 2 else at
+
+
+def _open_at(text: str, at: int) -> str:
+    """The opening line of the fence that is open at ``at``, if any."""
     ground, opener = Ground(), ""
     for line in text[:at].splitlines(keepends=True):
         ground.step(line)
         opener = (opener or _opener(line, ground.fence)) if ground.fence else ""
-    tail = text[at:]
-    if opener and len(tail) + len(opener) + 1 > room:
-        tail = tail[boundary(tail, len(opener) + 1, forward=True) :]
-    return f"{opener}\n{tail}" if opener else tail
+    return opener
 
 
 def boundary(text: str, at: int, *, forward: bool = False) -> int:
