@@ -142,7 +142,7 @@ class ClaudeReader(LineReader):
             case "api_retry":
                 kind = classify(text_of(d, "error"), int_of(d, "error_status") or None)
                 attempt = f"{int_of(d, 'attempt')}/{int_of(d, 'max_retries')}"
-                self.emit("retry", f"{kind}, attempt {attempt}", name=kind)
+                self.retry(kind, f"{text_of(d, 'error')}, attempt {attempt}")
                 if kind == "auth":  # it would go on for minutes
                     self.fail(kind, text_of(d, "error"), final=True)
             case "permission_denied":

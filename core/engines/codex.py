@@ -9,8 +9,6 @@ from core.model import (
     EngineConfig,
     EngineTask,
     EngineTraits,
-    Exit,
-    Outcome,
     OutcomeKind,
     Permission,
     Spawn,
@@ -100,7 +98,6 @@ class CodexReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.fixes = _FIXES
-        self._trouble = ""
         self.handlers = {
             "thread.started": lambda d: self.started(text_of(d, "thread_id")),
             "item.started": self._item,
@@ -132,11 +129,10 @@ class CodexReader(LineReader):
     def _error(self, d: JsonObject) -> None:
         # Passing trouble and fatal errors share this type: only what follows tells them apart.
         text = text_of(d, "message")
-        self.emit("retry", text, name=classify(text))
-        self._trouble = text
+        self.retry(classify(text), text)
 
     def _failed(self, d: JsonObject) -> None:
-        text = text_of(d, "error", "message") or self._trouble
+        text = text_of(d, "error", "message") or (self.trouble or ("", ""))[1]
         self.fail(classify(text), text)
         self.close(ok=False)
 
@@ -149,12 +145,6 @@ class CodexReader(LineReader):
         )
         self.emit("usage")
         self.close(ok=True)
-
-    def finish(self, end: Exit) -> Outcome:
-        """See ``core.ports.Reader``."""
-        if self._trouble and not self.closed and not self.answer:
-            self.fail(classify(self._trouble), self._trouble)
-        return super().finish(end)
 
 
 def about(item: object) -> str:

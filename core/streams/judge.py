@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from core.model import OutcomeKind
+from core.streams.say import plain, tail
 
 # The order matters: the first rule that matches wins. The rules before the bar are words that are
 # clearer than an HTTP status, the ones after it are less clear.
@@ -93,7 +94,7 @@ def classify(text: str, status: int | None = None) -> OutcomeKind:
     Returns ``crashed`` when nothing is recognised. For texts known to be errors only: an answer
     is judged by ``posing_as_answer``.
     """
-    text = text[:8000]
+    text = text[:20_000]
     for kind, rule in _CLEAR_RULES:
         if rule.search(text):
             return kind
@@ -105,6 +106,17 @@ def classify(text: str, status: int | None = None) -> OutcomeKind:
         if rule.search(text):
             return kind
     return "crashed"
+
+
+def telling(text: str) -> str:
+    """The lines of an error output that say most: those that ``classify`` goes by, else its end."""
+    lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
+    kind = classify("\n".join(lines))
+    if kind != "crashed":
+        for n, line in enumerate(lines):
+            if classify(line) == kind:
+                return tail("\n".join(lines[n : n + 2]))
+    return tail("\n".join(lines))
 
 
 # --- errors that arrive as an answer ------------------------------------------------------

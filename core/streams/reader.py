@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from core.model import EngineEvent, Exit, Outcome, OutcomeKind, Usage
-from core.streams.judge import classify, posing_as_answer, reset_time
+from core.streams.judge import classify, posing_as_answer, reset_time, telling
 from core.streams.lines import JsonLines, JsonObject, text_of
 from core.streams.say import redact, tail
 
@@ -41,6 +41,7 @@ class LineReader:
         self.partial: list[str] = []  # deltas of the text that is being written
         self.shown: list[str] = []  # complete texts, in order
         self.error: tuple[OutcomeKind, str] | None = None
+        self.trouble: tuple[OutcomeKind, str] | None = None  # what it is trying to get over
         self.closed = False  # the engine said itself that the run is over
         self.succeeded = False  # ... and that it went well
         self.unfinished_tool = False
@@ -102,6 +103,7 @@ class LineReader:
     def delta(self, text: str) -> None:
         """A piece of the text that is being written."""
         if text:
+            self.trouble = None
             self._open_chars += len(text)
             if self._open_chars <= _MAX_PARTIAL_CHARS:  # a flood must not fill the memory
                 self.partial.append(text)
@@ -112,11 +114,17 @@ class LineReader:
         self.partial.clear()
         self._open_chars = 0
         if text.strip():
+            self.trouble = None
             self.answer = text
             self.shown.append(text)
             del self.shown[:-_MAX_SHOWN]
             self.unfinished_tool = False
             self.emit("message", text)
+
+    def retry(self, kind: OutcomeKind, text: str) -> None:
+        """The engine ran into trouble and tries again by itself; it may yet succeed."""
+        self.trouble = (kind, text)
+        self.emit("retry", text, name=kind)
 
     def tool_start(self, tool_id: str, name: str, about: str) -> None:
         """A tool begins; ``about`` is the command or path, cut to one short line."""
@@ -180,11 +188,12 @@ class LineReader:
         text = self.so_far()
         if self.error is not None:
             return Outcome(self.error[0], text, self.error[1])
-        said = tail(end.stderr, 2000) or end.detail
-        told = classify(said) if said else "crashed"
+        said, told = telling(end.stderr), classify(end.stderr)
+        if self.trouble is not None and told == "crashed":
+            told, said = self.trouble
         if end.why in ("stalled", "timeout"):
-            # Some engines only log a refusal and go on waiting for ever (C108).
-            known = told in ("rate", "quota", "auth", "overloaded")
+            # Some engines only mention a refusal and then wait for ever (C108).
+            known = told in ("rate", "quota", "auth", "overloaded", "bad-model")
             return Outcome(told if known else "stalled", text, said if known else end.detail)
         if end.why == "unreachable":
             return Outcome("overloaded", text, end.detail)
@@ -195,7 +204,7 @@ class LineReader:
         whole = self.answer and self.blocks_are_whole and not self.partial
         if whole and not self.unfinished_tool and end.code == 0:
             return Outcome("answered", self.answer.strip(), ended_without(end), unclean=True)
-        return Outcome(told, text, said or ended_without(end))
+        return Outcome(told, text, said or end.detail or ended_without(end))
 
 
 NO_TEXT = "It did its work but wrote no text."
