@@ -16,7 +16,7 @@ from bridge.access import Door
 from bridge.commands import Names, parse_participant
 from bridge.delivery import Delivery
 from bridge.intake import Intake, IntakePolicy
-from bridge.load import choose_default, load_engines, probe_all
+from bridge.load import default_engine, load_engines
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.worker import Worker
@@ -99,8 +99,7 @@ async def running(
     folder = settings.storage.dir
     with writers_lock(folder), as_file(files("config") / "personas") as persona_folder:
         engines = load_engines(settings.engines)
-        found = await probe_all(engines)
-        default = choose_default(settings.engines.default, found)
+        default, found = await default_engine(settings.engines.default, engines)
         names = Names(frozenset(engines), personas(settings, persona_folder))
         records = Records(folder / DATABASE)
         await records.open()

@@ -18,9 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bridge.app import DATABASE, make_chats
-from bridge.load import choose_default, load_engines, probe_all
+from bridge.load import first_usable, load_engines, probe_all
 from config.settings import Settings, SettingsError
-from core.errors import MootError
+from core.errors import BadSettings, MootError
 from core.model import Check, EngineInfo
 from core.records import runs
 from core.records.thread import Records
@@ -46,8 +46,12 @@ async def examine(settings: Settings | SettingsError) -> list[Check]:
 
 async def list_engines(settings: Settings) -> tuple[list[EngineInfo], str]:
     """What ``moot engines`` shows, and the default."""
-    found = await probe_all(load_engines(settings.engines))
-    return found, choose_default(settings.engines.default, found)
+    engines = load_engines(settings.engines)
+    found = await probe_all(engines)
+    wanted = settings.engines.default
+    if wanted and wanted not in engines:
+        raise BadSettings(f"[engines] default is {wanted!r}; there are: {', '.join(engines)}.")
+    return found, wanted or first_usable(found)
 
 
 async def read_pack(settings: Settings, run_id: str) -> dict[str, Any] | None:
@@ -202,6 +206,8 @@ def _access(settings: Settings) -> Check:
     fix = (
         'Add people to [access] allow in moot.toml: "slack:U123", "discord:42", "*" (all members).'
     )
+    if not allow and not (settings.slack.on or settings.discord.on):
+        return Check("access", ok=True, detail="empty; `moot try` needs none")
     if not allow:
         return Check(
             "access", ok=False, detail="the allow-list is empty: nobody may use Moot", fix=fix

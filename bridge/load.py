@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import pkgutil
-from collections.abc import Mapping
-
-from core.engines.probe import probe
+from collections.abc import Mapping, Sequence
 
 import core.engines
 from config.settings import EngineEntry, Engines
+from core.engines.process.probe import probe
 from core.errors import BadSettings
 from core.model import EngineConfig, EngineInfo
 from core.ports import Engine
@@ -67,16 +66,26 @@ async def probe_all(engines: Mapping[str, Engine]) -> list[EngineInfo]:
     return list(await asyncio.gather(*(probe(engines[name]) for name in order)))
 
 
-def choose_default(wanted: str, found: list[EngineInfo]) -> str:
-    """The engine that answers when none is named: the wanted one, else the first usable.
+async def default_engine(
+    wanted: str, engines: Mapping[str, Engine]
+) -> tuple[str, tuple[EngineInfo, ...]]:
+    """The engine that answers when none is named, and what was probed to find it.
+
+    A wanted one is taken as it is (probing all would cost seconds at every start); else it is the
+    first that is usable.
 
     Raises:
         BadSettings: the wanted one does not exist.
     """
-    names = [info.name for info in found]
     if wanted:
-        if wanted not in names:
-            raise BadSettings(f"[engines] default is {wanted!r}; there are: {', '.join(names)}.")
-        return wanted
-    usable = (info.name for info in found if info.installed and info.signed_in)
-    return next(usable, LAST_RESORT)
+        if wanted not in engines:
+            there = ", ".join(sorted(engines))
+            raise BadSettings(f"[engines] default is {wanted!r}; there are: {there}.")
+        return wanted, ()
+    found = tuple(await probe_all(engines))
+    return first_usable(found), found
+
+
+def first_usable(found: Sequence[EngineInfo]) -> str:
+    """The first engine that is installed and signed in, else the rehearsal."""
+    return next((i.name for i in found if i.installed and i.signed_in), LAST_RESORT)
