@@ -6,9 +6,9 @@ import asyncio
 import time
 
 import structlog
+
 from adapters.console.chat import ConsoleChat
 from adapters.console.room import Room
-
 from bridge import logs
 from bridge.app import Moot, running
 from config.settings import Settings
@@ -26,7 +26,7 @@ async def open_room(settings: Settings) -> int:
     logs.set_up(settings.log.level, settings.storage.dir / "console.log")
     room = Room(settings.storage.dir / "console")
     chat = ConsoleChat(room)
-    async with running(settings, [chat], also_allow=OWNER) as moot:
+    async with room, running(settings, [chat], also_allow=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, _ready))
         try:
             await RoomApp(room, chat, banner(moot)).run_async()
@@ -44,7 +44,7 @@ async def ask_once(settings: Settings, question: str) -> int:
     room = Room(settings.storage.dir / "console")
     chat = ConsoleChat(room)
     began = time.time()
-    async with running(settings, [chat], also_allow=OWNER) as moot:
+    async with room, running(settings, [chat], also_allow=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, lambda: None))
         try:
             lines = await ask(chat, question, lambda: settled(moot))

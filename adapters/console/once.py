@@ -1,0 +1,42 @@
+"""One question, one thread, as plain text: for scripts (``moot try --once``)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from adapters.console.chat import ConsoleChat
+from adapters.console.render import clean, one_line, render_plain, split_label
+from adapters.console.room import FIRST_CHANNEL, RoomMessage
+from adapters.console.typed import Command, read_line
+
+
+async def ask(
+    chat: ConsoleChat,
+    question: str,
+    settled: Callable[[], Awaitable[None]],
+    *,
+    channel: str = FIRST_CHANNEL,
+    width: int = 0,
+) -> list[str]:
+    """Ask in a new thread and return its messages once ``settled`` returns, oldest first.
+
+    One text a message, ``who: text``; several lines stay lines. Status messages are gone by then.
+    ``width`` > 0 lays Markdown out for so many columns. The chat must be running.
+
+    Raises:
+        OSError: the room cannot be written.
+    """
+    typed = read_line(question)
+    if isinstance(typed, Command):  # the same words as a message, for its answer to be a thread
+        question = f"!{typed.name} {typed.text}"
+    said = await chat.room.say(channel, "", chat.owner, question)
+    await chat.idle()
+    await settled()
+    return [_line(message, width) for message in chat.room.thread(said.root)]
+
+
+def _line(message: RoomMessage, width: int) -> str:
+    if not message.ours:
+        return f"{one_line(message.author)}: {clean(message.text)}"
+    speaker, _ = split_label(message.text)
+    return f"{speaker or message.author}: {render_plain(message.text, width)}"
