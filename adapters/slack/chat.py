@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import aiohttp
@@ -138,10 +138,12 @@ class SlackChat:
         channel, and later ones follow it there.
         """
         me = await self._who()
-        if post.tried_at is not None and (found := await self._find(key, post, me)):
-            log.info("slack.found_posted", message_id=found.message_id)
-            return found
         root = self._moved.get((key.channel, key.root), key.root)
+        if post.tried_at is not None:
+            found = await self._find(replace(key, root=root), post, me)
+            if found is not None:
+                log.info("slack.found_posted", message_id=found.message_id)
+                return self._follow(key, found)
         message = layout.new_message(post)
         try:
             answer = await self._send(
@@ -153,7 +155,9 @@ class SlackChat:
             log.warning("slack.thread_gone", channel=key.channel, root=root)
             answer = await self._send("chat.postMessage", message, channel=key.channel)
             root = ""
-        posted = self._posted(key, str(answer["ts"]), root)
+        return self._follow(key, self._posted(key, str(answer["ts"]), root))
+
+    def _follow(self, key: ConversationKey, posted: Posted) -> Posted:
         if key.root and posted.root != key.root:
             self._moved[key.channel, key.root] = posted.root
             while len(self._moved) > MOVED_MAX:

@@ -60,6 +60,8 @@ class WebApi:
         faults: what goes wrong, first match first.
         slow / hang: seconds by which a method answers late; methods that never answer.
         person_flags: fields put into ``users.info`` answers, by user id.
+        keeps_metadata: whether the metadata of posts can be read back.
+        page_max: messages in one answer at most; Slack may give fewer than were asked for.
         member_of: channels that the bot was invited to.
         scopes: the header that lists the granted ones.
         calls: all that came in.
@@ -69,6 +71,8 @@ class WebApi:
         self.upstream = upstream
         self.url = ""
         self.scopes = ""
+        self.keeps_metadata = True
+        self.page_max = 999
         self.member_of: set[str] = set()
         self.person_flags: dict[str, Json] = {}
         self.faults: list[Fault] = []
@@ -148,10 +152,11 @@ class WebApi:
                 raise Refused("invalid_thread_ts")
             if not any(root in (m["ts"], m.get("thread_ts")) for m in known):
                 raise Refused("thread_not_found")
-        metadata = args.pop("metadata", None)
-        result = await self.forward("chat.postMessage", args, self.app["botToken"])
+        metadata = args.get("metadata")
+        rest = {k: v for k, v in args.items() if k != "metadata"}
+        result = await self.forward("chat.postMessage", rest, self.app["botToken"])
         if result["ok"]:
-            if metadata:
+            if metadata and self.keeps_metadata:
                 self._metadata[channel, result["ts"]] = metadata
             echo = {**result["message"], "event_ts": result["ts"], "team": self._events.team}
             self._events.event({**echo, "channel_type": "im" if channel[0] == "D" else "channel"})
@@ -200,7 +205,7 @@ class WebApi:
 
     def _page(self, args: Json, messages: list[Json]) -> Json:
         start = int(args.get("cursor") or 0)
-        end = start + int(args.get("limit") or 100)
+        end = start + min(int(args.get("limit") or 100), self.page_max)
         more = end < len(messages)
         if str(args.get("include_all_metadata", "")).lower() not in ("1", "true"):
             messages = [{k: v for k, v in m.items() if k != "metadata"} for m in messages]
