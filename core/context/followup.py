@@ -62,8 +62,9 @@ def _result(result: PulledResult, room: int) -> str:
     blocks = [title]
     if result.note:
         blocks.append(f"[{' '.join(result.note.split())}]")
+    hits = [hit for hit in result.hits if hit.strip()]
     shown = 0
-    for hit in result.hits:
+    for hit in hits:
         piece = fit(hit, min(MAX_HIT_CHARS, room))
         if not piece.strip():
             break
@@ -72,8 +73,8 @@ def _result(result: PulledResult, room: int) -> str:
         room -= len(blocks[-1])
         if len(piece) < len(hit):
             blocks.append(f"[the rest of this hit, of {len(hit):,} characters, is left out]")
-    if not result.hits and not result.note:
+    if not hits and not result.note:
         blocks.append("[nothing was found]")
-    if shown < len(result.hits):
-        blocks.append(f"[{len(result.hits) - shown} more hits are left out for length]")
+    if shown < len(hits):
+        blocks.append(f"[{len(hits) - shown} more hits are left out for length]")
     return "\n\n".join(blocks)

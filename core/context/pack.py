@@ -6,10 +6,11 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from core.context import sections
 from core.context.budget import allocate
+from core.context.frame import quote
 from core.context.modes import choose_mode, unknown_mode
 from core.context.sections import BY_NAME, TABLE
 from core.context.speakers import Speakers
@@ -18,6 +19,7 @@ from core.model import Candidate, ContextPack, Message, Mode, PackFacts, PackReq
 from core.pull import neutralise
 
 JOINT = 2  # the blank line between two sections
+ROLE_RESERVE = 2_500
 PROMPT_JOINT = len("\n\n---\n\n")  # what engines without a system prompt put before the prompt
 
 _CJK = re.compile(
@@ -38,62 +40,100 @@ def build_context_pack(request: PackRequest, facts: PackFacts) -> ContextPack:
     mode, reason = choose_mode(request, facts)
     notes = [note for note in (unknown_mode(request), *facts.notes) if note]
     prompt = neutralise(request.prompt)
-    speakers = Speakers.of(facts)
-    texts = {
-        "platform-rules": sections.platform_rules(request),
-        "project": sections.project(facts),
-        "participants": sections.participants(facts, speakers),
-        "role": sections.role(request),
-    }
-    granted = {name: len(text) for name, text in texts.items()}
-    cuts: dict[str, str] = {}
-    reserved = sum(granted.values()) + len(texts) * JOINT + PROMPT_JOINT + len(prompt)
-    left = max(0, request.budget_chars - reserved)
+    speakers = Speakers(facts.messages)
+    recent, latest = (_window(request, m, speakers) for m in (facts.messages, facts.fresh))
+    draft = _Draft(request.budget_chars - PROMPT_JOINT - len(prompt))
+    draft.put("platform-rules", sections.platform_rules(request))
+    draft.put("project", sections.project(facts))
+    draft.put("participants", sections.participants(facts, speakers))
+    role = sections.role(request)
 
-    window = _window(request, facts, speakers)
-    offered, dropped = _offered(mode, facts)
-    wanted = [sections.want(BY_NAME[name], offered[name]) for name in offered]
-    frame = len(sections.recent(window, (), facts, can_pull=request.can_pull))
-    frame += len(sections.latest(window, (), facts, can_pull=request.can_pull)) + 2 * JOINT
-    need = window.need_chars(left) + frame
-    base = max(min(need, left // 2), window.forced_chars + frame)
-    sizes = allocate(max(0, left - base) - len(wanted) * JOINT, wanted)
-    for want, size in zip(wanted, sizes, strict=True):
-        place = BY_NAME[want.name]
-        text, cut = sections.found(place, offered[want.name], size) if size else ("", "")
-        if text:
-            texts[place.name], granted[place.name], cuts[place.name] = text, size, cut
-            left -= len(text) + JOINT
-        else:
-            dropped[place.name] = "no room in the budget"
-
-    taken = _converse(texts, granted, cuts, window, left, request, facts)
-    total = sum(len(t) for t in texts.values()) + (len(texts) - 1) * JOINT + len(prompt)
-    if total > request.budget_chars:
+    own = _own_reserve(request, facts, draft.left, len(role) + JOINT, latest)
+    dropped = _share(draft, mode, facts, own, recent)
+    shown = _converse(draft, "recent", facts, recent, draft.left - own)
+    draft.put("role", role)
+    shown = (*shown, *_converse(draft, "latest", facts, latest, draft.left))
+    if draft.over > 0:
         notes.append(
-            f"over budget by {total - request.budget_chars:,} characters: the prompt, tier 0 and "
-            "each agent's last message are sent whole"
+            f"over budget by {draft.over:,} characters: the prompt, tier 0 and each agent's last "
+            "message are sent whole"
         )
     return ContextPack(
         mode=mode,
         reason=reason,
         budget_chars=request.budget_chars,
-        sections=tuple(
-            _section(place.name, texts[place.name], granted[place.name], cuts.get(place.name, ""))
-            for place in TABLE
-            if place.name in texts
-        ),
+        sections=draft.sections(),
         prompt=prompt,
         dropped=tuple(dropped),
         notes=(*notes, *(f"{name}: dropped, {why}" for name, why in dropped.items())),
-        message_ids=tuple(message.id for message in taken),
+        message_ids=tuple(message.id for message in shown),
     )
 
 
-def _window(request: PackRequest, facts: PackFacts, speakers: Speakers) -> Window:
-    said = (*facts.messages, *facts.fresh)
+class _Draft:
+    """Sections as they are granted, and the characters that are left."""
+
+    def __init__(self, room: int) -> None:
+        self.left = room
+        self._sections: dict[str, Section] = {}
+
+    def put(self, name: str, text: str, granted: int = 0, cut: str = "") -> None:
+        place, used = BY_NAME[name], len(text)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self._sections[name] = Section(
+            name, place.tier, text, max(granted, used), used, digest, cut, place.shared
+        )
+        self.left -= used + JOINT
+
+    @property
+    def over(self) -> int:
+        """By how much the budget is exceeded, as ``ContextPack.chars`` counts."""
+        return -(self.left + JOINT + PROMPT_JOINT)
+
+    def sections(self) -> tuple[Section, ...]:
+        return tuple(self._sections[p.name] for p in TABLE if p.name in self._sections)
+
+
+def _window(request: PackRequest, said: Sequence[Message], speakers: Speakers) -> Window:
     history = tuple(m for m in said if m.id != request.prompt_message_id)
     return Window(history, Style(request.max_per_message_chars, speakers, request.can_pull))
+
+
+def _own_reserve(
+    request: PackRequest, facts: PackFacts, left: int, role_chars: int, latest: Window
+) -> int:
+    """What is kept free for the participant's own part.
+
+    At a table of several it must not depend on whose turn it is, or the shared part would be cut
+    differently for each: so it is what the others may say in this round, up to a third.
+    """
+    frame = len(sections.latest(latest, (), facts)) + JOINT
+    must = role_chars + latest.forced_chars + frame
+    if len(facts.seats) > 1:
+        answer = request.max_per_message_chars + request.max_per_message_chars // 10 + 100
+        topic = len(quote(request.topic)) if request.topic != request.prompt else 0
+        return max(must, min(ROLE_RESERVE + topic + (len(facts.seats) - 1) * answer, left // 3))
+    return max(must, min(role_chars + latest.need_chars(left) + frame, left // 2))
+
+
+def _share(draft: _Draft, mode: Mode, facts: PackFacts, own: int, recent: Window) -> dict[str, str]:
+    """Give what sources found their room; returns what was dropped, with why."""
+    offered, dropped = _offered(mode, facts)
+    left = max(0, draft.left - own)
+    frame = len(sections.recent(recent, (), facts)) + JOINT
+    need = recent.need_chars(left) + frame
+    base = max(min(need, left // 2), recent.forced_chars + frame)
+    wanted = [sections.want(BY_NAME[name], candidate) for name, candidate in offered.items()]
+    sizes = allocate(left - base - len(wanted) * JOINT, wanted)
+    for want, size in zip(wanted, sizes, strict=True):
+        text, cut = "", ""
+        if size:
+            text, cut = sections.found(BY_NAME[want.name], offered[want.name], size)
+        if text:
+            draft.put(want.name, text, size, cut)
+        else:
+            dropped[want.name] = "no room in the budget"
+    return dropped
 
 
 def _offered(mode: Mode, facts: PackFacts) -> tuple[dict[str, Candidate], dict[str, str]]:
@@ -112,51 +152,24 @@ def _offered(mode: Mode, facts: PackFacts) -> tuple[dict[str, Candidate], dict[s
 
 
 def _converse(
-    texts: dict[str, str],
-    granted: dict[str, int],
-    cuts: dict[str, str],
-    window: Window,
-    left: int,
-    request: PackRequest,
-    facts: PackFacts,
-) -> Sequence[Message]:
-    """Fill in the two sections of the conversation; returns the messages shown.
+    draft: _Draft, name: Literal["recent", "latest"], facts: PackFacts, window: Window, room: int
+) -> tuple[Message, ...]:
+    """Put one of the two sections of the conversation; returns the messages shown.
 
     Headings and gap marks depend on what is taken, so the walk gets less room until all fits.
     """
-    room = left
+    render = sections.recent if name == "recent" else sections.latest
+    walk = room
     while True:
-        taken = window.take(room)
-        recent = sections.recent(window, taken, facts, can_pull=request.can_pull)
-        latest = sections.latest(window, taken, facts, can_pull=request.can_pull)
-        size = sum(len(text) + JOINT for text in (recent, latest) if text)
-        if size <= left or len(taken) <= len(window.kept):
+        taken = window.take(walk)
+        text = render(window, taken, facts)
+        over = len(text) + JOINT - room
+        if over <= 0 or len(taken) <= len(window.kept):
             break
-        room = min(room, size) - max(1, size - left)
-    fresh = {message.id for message in facts.fresh}
-    for name, text, old in (("recent", recent, True), ("latest", latest, False)):
-        if not text:
-            continue
-        mine = [m for m in window.messages if (m.id not in fresh) == old]
-        texts[name] = text
-        granted[name] = max(len(text), left if old else 0)
-        cuts[name] = _conversation_cut(window, mine, taken)
+        walk -= over
+    if text:
+        draft.put(name, text, room, window.cut(taken))
     return taken
-
-
-def _conversation_cut(window: Window, mine: Sequence[Message], taken: Sequence[Message]) -> str:
-    ids = {message.id for message in taken}
-    missing = sum(m.id not in ids for m in mine)
-    shortened = sum(window.shown(m).cut for m in mine if m.id in ids)
-    said = [f"{missing} of {len(mine)} messages left out"] if missing else []
-    said += [f"{shortened} shortened"] if shortened else []
-    return ", ".join(said)
-
-
-def _section(name: str, text: str, granted: int, cut: str) -> Section:
-    place = BY_NAME[name]
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return Section(name, place.tier, text, granted, len(text), digest, cut, place.shared)
 
 
 def receipt(pack: ContextPack) -> dict[str, Any]:

@@ -176,40 +176,34 @@ def _roundtable(request: PackRequest) -> str:
 # --- the conversation --------------------------------------------------------------------
 
 
-def recent(window: Window, taken: Sequence[Message], facts: PackFacts, *, can_pull: bool) -> str:
+def recent(window: Window, taken: Sequence[Message], facts: PackFacts) -> str:
     """The recent conversation, oldest first, with a mark wherever messages are left out."""
-    ids = {message.id for message in taken}
-    held = len(facts.messages) + all(m.id in window.ids for m in facts.messages)  # the prompt's
-    unloaded = max(0, facts.message_count - held)
-    blocks = _with_gaps(window, facts.messages, ids, unloaded, can_pull=can_pull)
+    held = len(facts.messages) + (len(window.messages) == len(facts.messages))  # the prompt's own
+    blocks = _with_gaps(window, taken, max(0, facts.message_count - held))
     return titled("recent", "\n\n".join(blocks)) if blocks else ""
 
 
-def latest(window: Window, taken: Sequence[Message], facts: PackFacts, *, can_pull: bool) -> str:
+def latest(window: Window, taken: Sequence[Message], facts: PackFacts) -> str:
     """What came after the shared part was loaded, and who gave no answer."""
-    ids = {message.id for message in taken}
-    blocks = _with_gaps(window, facts.fresh, ids, 0, can_pull=can_pull)
+    blocks = _with_gaps(window, taken, 0)
     for seat, reason in facts.absent:
         blocks.append(f"[{participant_label(seat)} gave no answer: {one_line(reason)}]")
     return titled("latest", "\n\n".join(blocks)) if blocks else ""
 
 
-def _with_gaps(
-    window: Window, messages: Sequence[Message], ids: set[int], gap: int, *, can_pull: bool
-) -> list[str]:
+def _with_gaps(window: Window, taken: Sequence[Message], gap: int) -> list[str]:
+    ids = {message.id for message in taken}
     blocks: list[str] = []
-    for message in messages:
-        if message.id not in window.ids:
-            continue
+    for message in window.messages:
         if message.id not in ids:
             gap += 1
             continue
         if gap:
-            blocks.append(gap_mark(gap, can_pull=can_pull))
+            blocks.append(gap_mark(gap, can_pull=window.style.can_pull))
             gap = 0
         blocks.append(window.shown(message).text)
     if gap:
-        blocks.append(gap_mark(gap, can_pull=can_pull))
+        blocks.append(gap_mark(gap, can_pull=window.style.can_pull))
     return blocks
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from core.context.frame import one_line
-from core.model import Message, PackFacts, Participant
+from core.model import Message, Participant
 
 
 def agent_label(name: str, engine: str) -> str:
@@ -31,6 +31,8 @@ class Speakers:
 
     The bracket is always ours, since brackets in names are escaped. Two people whose names look
     alike have their ids in it: ``Kim (human, slack:U1)``.
+
+    Made from a round's shared messages only, so that labels do not change while it goes on.
     """
 
     def __init__(self, messages: Iterable[Message]) -> None:
@@ -42,14 +44,6 @@ class Speakers:
         self._labels: Mapping[str, str] = {
             key: _other_label(m, named=looks[_look(m)] > 1) for key, m in self._others.items()
         }
-
-    @classmethod
-    def of(cls, facts: PackFacts) -> Speakers:
-        """All speakers of a round. The fresh messages are left out on purpose.
-
-        Labels in the shared part must not change while a round goes on.
-        """
-        return cls(facts.messages)
 
     def label(self, message: Message) -> str:
         """The label of who said ``message``."""

@@ -59,9 +59,8 @@ class Window:
 
     def __init__(self, messages: Sequence[Message], style: Style) -> None:
         self.messages = messages
-        self.ids = frozenset(m.id for m in messages)
         self.kept = guaranteed(messages)
-        self._style = style
+        self.style = style
         self._whole = {m.id for m in messages[-WHOLE_LAST:]} | self.kept
         self._shown: dict[int, Shown] = {}
 
@@ -69,7 +68,7 @@ class Window:
         """The message as it would stand in the pack."""
         if message.id not in self._shown:
             prune = message.id not in self._whole
-            self._shown[message.id] = render(message, self._style, prune=prune)
+            self._shown[message.id] = render(message, self.style, prune=prune)
         return self._shown[message.id]
 
     def cost(self, message: Message) -> int:
@@ -107,6 +106,14 @@ class Window:
                 if walking:
                     taken.append(message)
         return tuple(reversed(taken))
+
+    def cut(self, taken: Sequence[Message]) -> str:
+        """What of the conversation is not shown, in words for the receipt; "" for nothing."""
+        missing = len(self.messages) - len(taken)
+        shortened = sum(self.shown(message).cut for message in taken)
+        said = [f"{missing} of {len(self.messages)} messages left out"] if missing else []
+        said += [f"{shortened} shortened"] if shortened else []
+        return ", ".join(said)
 
 
 # --- one message -------------------------------------------------------------------------
