@@ -28,7 +28,7 @@ _MORE = (
 
 
 def build_followup(
-    request: PackRequest, pulled: Sequence[PulledResult], *, last: bool, earlier: str = ""
+    request: PackRequest, pulled: Sequence[PulledResult], *, last: bool, earlier: str | None = None
 ) -> str:
     """The prompt that answers all Pulls of one answer together.
 
@@ -36,18 +36,19 @@ def build_followup(
         request: the step's request; says who is asked.
         pulled: what was found for each Pull, in order.
         last: no further Pull is allowed after this.
-        earlier: for an engine that keeps no session: what it has answered so far. The text then
-            ends with the message being answered, and goes after the full pack's context.
+        earlier: ``None`` when the engine goes on with its session. Else what people have seen of
+            its answer so far (may be ""): the text then ends with the message being answered, and
+            goes after the full pack's context.
     """
     who = participant_label(request.participant)
     found = [_result(result, MAX_FOLLOWUP_CHARS // max(1, len(pulled))) for result in pulled]
     order = _LAST if last else _MORE
-    if not earlier:
+    if earlier is None:
         return "\n\n".join((f"{who}: {_INTRO}", *found, order))
     return "\n\n".join(
         (
             f"{who}: {_AGAIN} You have answered so far:",
-            theirs(earlier),
+            theirs(earlier) if earlier.strip() else "[nothing but the Pull]",
             _INTRO[0].upper() + _INTRO[1:],
             *found,
             order,
