@@ -1,0 +1,320 @@
+"""The room on the screen: threads at the left, the open one at the right, a line to write in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Button as PushButton
+from textual.widgets import Footer, Markdown, OptionList, Static
+
+from adapters.console.chat import ConsoleChat, Whisper
+from adapters.console.look import DAY, NIGHT, STYLE
+from adapters.console.render import one_line
+from adapters.console.room import FIRST_CHANNEL, Change, Room, RoomMessage
+from adapters.console.typed import Command, Leave, NewChannel, read_line
+from adapters.console.widgets import (
+    ActionButton,
+    Composer,
+    MessageView,
+    Sidebar,
+    WhisperView,
+    agents_words,
+    thread_title,
+)
+from core.errors import BadInput
+from core.markup.dialect import is_web
+from core.model import Reply
+
+PAGE = 100  # messages of a thread shown at first
+_ASK = "Ask something (opens a new thread)"
+_REPLY = "Reply in this thread"
+
+KEYS = """\
+**In this room**
+
+- `Enter` sends, `Ctrl+J` begins a new line, a paste may have many
+- `Ctrl+N` or `Esc` goes to the channel: what you write there opens a new thread
+- `Ctrl+S` stops what runs here; `Ctrl+↑`, `Ctrl+↓` go through the threads, `Tab` to the buttons
+- `/channel NAME` makes a channel; `Ctrl+B` shows the list where the window is narrow
+- `Ctrl+T` is for light or dark, `Ctrl+Q` leaves"""
+
+
+class RoomChanged(Message):
+    """The room has changed."""
+
+    def __init__(self, change: Change) -> None:
+        super().__init__()
+        self.change = change
+
+
+class Whispered(Message):
+    """A reply for the person here only."""
+
+    def __init__(self, whisper: Whisper) -> None:
+        super().__init__()
+        self.whisper = whisper
+
+
+class RoomApp(App[None]):
+    """The screen over an open room and its chat; ``banner`` are Markdown lines shown first.
+
+    ``await run_async()`` returns when the person leaves; ``return_code`` is not 0 after a fault.
+    """
+
+    TITLE = "Moot"
+    CSS = STYLE
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]  # noqa: RUF012
+    BINDINGS: list[BindingType] = [  # noqa: RUF012
+        Binding("ctrl+n", "ask", "New question", priority=True),
+        Binding("ctrl+s", "stop", "Stop", priority=True),
+        Binding("f1", "help", "Help", priority=True),
+        Binding("ctrl+q", "quit", "Leave", priority=True),
+        Binding("escape", "back", "Back", show=False),
+        Binding("ctrl+b", "list", "Threads", show=False, priority=True),
+        Binding("ctrl+t", "light", "Light or dark", show=False, priority=True),
+        Binding("ctrl+up", "step(-1)", "Newer thread", show=False, priority=True),
+        Binding("ctrl+down", "step(1)", "Older thread", show=False, priority=True),
+        Binding("pageup", "page(-1)", "Scroll", show=False, priority=True),
+        Binding("pagedown", "page(1)", "Scroll", show=False, priority=True),
+    ]
+
+    def __init__(self, room: Room, chat: ConsoleChat, banner: Sequence[str]) -> None:
+        super().__init__()
+        self._room = room
+        self._chat = chat
+        self._banner = tuple(banner)
+        self._channel = FIRST_CHANNEL
+        self._root = ""
+        self._shown = PAGE
+        self._unread: set[str] = set()
+        self._drafts: dict[tuple[str, str], str] = {}
+        self._opening = False  # a command at channel level is about to open a thread
+        self._unwatch: list[Callable[[], None]] = []
+
+    def compose(self) -> ComposeResult:
+        """The sidebar, the open place, the line to write in."""
+        with Horizontal():
+            yield Sidebar(self._room)
+            with Vertical(id="place"):
+                yield Static(id="title")
+                with VerticalScroll(id="messages"):
+                    yield Vertical(id="thread")
+                yield Composer()
+        yield Footer(compact=True)
+
+    async def on_mount(self) -> None:
+        """Show the channel and listen."""
+        for theme in (NIGHT, DAY):
+            self.register_theme(theme)
+        self.theme = NIGHT.name
+        self._unwatch = [
+            self._room.watch(lambda change: self.post_message(RoomChanged(change))),
+            self._chat.hear(lambda whisper: self.post_message(Whispered(whisper))),
+        ]
+        await self._go(FIRST_CHANNEL, "")
+
+    def on_unmount(self) -> None:
+        """Listen no longer."""
+        for stop in self._unwatch:
+            stop()
+
+    # --- what the room tells ---------------------------------------------------------------
+
+    async def on_room_changed(self, event: RoomChanged) -> None:
+        """Bring the open thread and the list up to date."""
+        change = event.change
+        message = change.message
+        if message is not None:
+            if message.root == self._root:
+                await self._show(change.kind == "deleted", message)
+            elif change.kind == "posted" and self._opens_now(message):
+                await self._go(message.channel, message.root)
+            elif change.kind == "posted" and message.ours:
+                self._unread.add(message.root)
+        self._list()
+
+    def _opens_now(self, message: RoomMessage) -> bool:
+        here = message.channel == self._channel and not self._root
+        return here and self._opening and message.ours and message.id == message.root
+
+    async def on_whispered(self, event: Whispered) -> None:
+        """Show a reply where the person acted, or as a note if they have moved on."""
+        whisper = event.whisper
+        for button in self.query(ActionButton):
+            button.disabled = False
+        if (whisper.channel, whisper.root) == (self._channel, self._root):
+            await self._thread.mount(WhisperView(whisper))
+            self._messages.anchor()
+        else:
+            self.notify(one_line(whisper.reply.text, 300), markup=False)
+
+    async def _show(self, gone: bool, message: RoomMessage) -> None:  # noqa: FBT001
+        found = self._messages.query(f"#m{message.id}")
+        view = found.first(MessageView) if found else None
+        if gone:
+            if view is not None:
+                await view.remove()
+        elif view is not None:
+            await view.show(message)
+        elif message.id in self._ids_in_view():
+            await self._thread.mount(MessageView(message))
+
+    # --- what the person does --------------------------------------------------------------
+
+    @on(Composer.Sent)
+    async def _sent(self, event: Composer.Sent) -> None:
+        try:
+            await self._send(event.text)
+        except (BadInput, OSError, LookupError) as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    async def _send(self, text: str) -> None:
+        composer, channel, root = self._composer, self._channel, self._root
+        match read_line(text):
+            case Leave():
+                self.exit()
+                return
+            case NewChannel(name):
+                kept = await self._room.add_channel(name)
+                composer.clear()
+                await self._go(kept, "")
+            case Command(name, rest):
+                self._opening = not root and name in ("ask", "roundtable")
+                composer.clear()
+                await self._chat.command(channel, root, name, rest)
+            case words:
+                said = await self._room.say(channel, root, self._chat.owner, words.text)
+                composer.clear()
+                self._drafts.pop((channel, root), None)
+                if not root:
+                    await self._go(channel, said.root)
+                self._messages.anchor()
+
+    @on(PushButton.Pressed)
+    async def _pressed(self, event: PushButton.Pressed) -> None:
+        button = event.button
+        if isinstance(button, ActionButton):
+            button.disabled = True
+            here = (self._channel, self._root)
+            await self._chat.press(*here, button.message_id, button.action_value)
+        elif button.id == "earlier":
+            self._shown += PAGE
+            await self._fill()
+            self._messages.scroll_home(animate=False)
+
+    @on(OptionList.OptionSelected)
+    async def _selected(self, event: OptionList.OptionSelected) -> None:
+        channel, _, root = (event.option.id or "").rpartition("/")
+        self.screen.remove_class("-listing")
+        await self._go(channel, root)
+
+    @on(Markdown.LinkClicked)
+    def _link(self, event: Markdown.LinkClicked) -> None:
+        if is_web(event.href):
+            # Said in full: the words of a link may promise another place.
+            self.notify(one_line(event.href, 500), title="Opening", markup=False)
+            self.open_url(event.href)
+
+    async def action_ask(self) -> None:
+        """Go to the channel, where a question opens a new thread."""
+        await self._go(self._channel, "")
+
+    async def action_back(self) -> None:
+        """From the list to the thread, from the thread to the channel."""
+        if self.screen.has_class("-listing"):
+            self.screen.remove_class("-listing")
+            self._composer.focus()
+        elif self.focused is not self._composer:
+            self._composer.focus()
+        elif self._root:
+            await self._go(self._channel, "")
+        else:
+            self.notify("Ctrl+Q leaves.", markup=False)
+
+    async def action_stop(self) -> None:
+        """Stop what runs in the thread; in the channel, ask which."""
+        await self._chat.command(self._channel, self._root, "stop", "")
+
+    async def action_help(self) -> None:
+        """Show the keys, and what Moot itself says can be typed."""
+        mine = Whisper(self._channel, self._root, Reply(KEYS))
+        await self._thread.mount(WhisperView(mine))
+        await self._chat.command(self._channel, self._root, "help", "")
+
+    def action_list(self) -> None:
+        """Show the list of threads in a narrow window, or go to it in a wide one."""
+        self.screen.toggle_class("-listing")
+        sidebar = self.query_one(Sidebar)
+        (sidebar if self.focused is not sidebar else self._composer).focus()
+
+    def action_light(self) -> None:
+        """Change between dark and light."""
+        self.theme = DAY.name if self.theme == NIGHT.name else NIGHT.name
+
+    async def action_step(self, by: int) -> None:
+        """Go to the next or the previous thread of the channel, in the order of the list."""
+        roots = ("", *self._room.threads(self._channel))
+        at = roots.index(self._root) if self._root in roots else 0
+        await self._go(self._channel, roots[min(max(at + by, 0), len(roots) - 1)])
+
+    def action_page(self, by: int) -> None:
+        """Scroll the thread by a page, also while writing."""
+        move = self._messages.scroll_page_down if by > 0 else self._messages.scroll_page_up
+        move(animate=False)
+
+    # --- what is shown ---------------------------------------------------------------------
+
+    @property
+    def _messages(self) -> VerticalScroll:
+        return self.query_one("#messages", VerticalScroll)
+
+    @property
+    def _thread(self) -> Vertical:
+        return self.query_one("#thread", Vertical)
+
+    @property
+    def _composer(self) -> Composer:
+        return self.query_one(Composer)
+
+    def _ids_in_view(self) -> list[str]:
+        return [m.id for m in self._room.thread(self._root)[-self._shown :]]
+
+    async def _go(self, channel: str, root: str) -> None:
+        """Show a thread, or the channel itself (``root`` "")."""
+        composer = self._composer
+        self._drafts[self._channel, self._root] = composer.text
+        self._channel, self._root, self._shown, self._opening = channel, root, PAGE, False
+        self._unread.discard(root)
+        composer.load_text(self._drafts.pop((channel, root), ""))
+        composer.move_cursor(composer.document.end)
+        composer.placeholder = _REPLY if root else _ASK
+        await self._fill()
+        self._list()
+        self._messages.anchor()
+        composer.focus()
+
+    async def _fill(self) -> None:
+        messages = self._room.thread(self._root) if self._root else ()
+        place = f"# {one_line(self._channel)}"
+        title = f"{place} › {thread_title(messages)}" if messages else place
+        self.query_one("#title", Static).update(Content(title))
+        shown = [MessageView(message) for message in messages[-self._shown :]]
+        with self.batch_update():
+            await self._thread.remove_children()
+            if not self._root:
+                words = agents_words("\n\n".join(self._banner))
+                await self._thread.mount(Vertical(words, classes="entry intro"))
+            if len(messages) > len(shown):
+                await self._thread.mount(PushButton("Earlier", id="earlier", compact=True))
+            await self._thread.mount_all(shown)
+
+    def _list(self) -> None:
+        here = (self._channel, self._root)
+        self.query_one(Sidebar).refresh_rows(here, frozenset(self._unread))
