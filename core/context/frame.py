@@ -11,6 +11,7 @@ Short facts from outside that stand within our lines (names, paths) go through `
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from core.markup.measure import graphemes
@@ -19,6 +20,8 @@ from core.pull import Ground, neutralise
 MAX_NAME_CHARS = 80
 LOOK_BACK = 80
 
+_RARE_BREAK = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_EMPTY_LINE = re.compile(r"^> $", re.MULTILINE)
 _ESCAPED = frozenset("\\()[]<>`:")
 
 
@@ -28,6 +31,9 @@ def quote(body: str) -> str:
     A line ends wherever Python or Markdown would see one end (``\r``, ``\u2028`` and their like
     too), so that nothing of the body ever begins a line.
     """
+    if _RARE_BREAK.search(body) is None:
+        framed = "\n> ".join(("", *body.split("\n")))[1:]
+        return _EMPTY_LINE.sub(">", framed)
     lines = f"{body}x".splitlines(keepends=True)
     lines[-1] = lines[-1][:-1]  # so that an empty body, or one that ends in a line end, has it seen
     return "".join(f"> {line}" if any(line.splitlines()) else f">{line}" for line in lines)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.context.budget import Want
 from core.context.frame import fit, one_line, theirs
-from core.context.speakers import Speakers, agent_key, agent_label, participant_label
+from core.context.speakers import Speakers, agent_key, participant_label
 from core.context.window import Window
 from core.model import Candidate, Message, Mode, PackFacts, PackRequest, Permission
 
@@ -134,11 +134,8 @@ def participants(facts: PackFacts, speakers: Speakers) -> str:
     Only the shared messages count, so that it stays the same through a round.
     """
     seats = {seat.name: participant_label(seat) for seat in facts.seats}
-    spoken = {
-        agent_key(m): agent_label(m.author_name or agent_key(m), m.engine)
-        for m in facts.messages
-        if m.author_kind == "agent"
-    }
+    last = {agent_key(m): m for m in facts.messages if m.author_kind == "agent"}
+    spoken = {key: speakers.label(message) for key, message in last.items()}
     labels = [*speakers.others(facts.people), *(spoken | seats).values()]
     lines = [f"- {label}" for label in dict.fromkeys(labels)]
     return titled("participants", "\n".join(lines))
@@ -230,23 +227,30 @@ def found(place: Place, candidate: Candidate, room: int | None) -> tuple[str, st
     its fence closed. Returns the text ("" when not even that fits) and what was cut ("" = whole).
     """
     parts = [part for part in candidate.parts if part.strip()]
-    whole = titled(place.name, "\n\n".join(theirs(part) for part in parts))
+    framed = [theirs(part) for part in parts]
+    whole = titled(place.name, "\n\n".join(framed))
     if room is None or len(whole) <= room:
         return whole, ""
-    for count in range(len(parts) - 1, -1, -1):
-        kept, rest = parts[:count], parts[count:]
-        if not kept:
-            mark = _cut_mark(candidate, len(parts), len(parts), sum(map(len, parts)))
-            piece = fit(parts[0], room - len(titled(place.name, mark)) - 2)
-            if not piece:
-                break
-            kept, rest = [piece], [rest[0][len(piece) :], *rest[1:]]
-        mark = _cut_mark(candidate, len(rest), len(parts), sum(map(len, rest)))
-        blocks = [*(theirs(part) for part in kept), mark]
-        text = titled(place.name, "\n\n".join(blocks))
+    missing = 0
+    for count in range(len(parts) - 1, 0, -1):
+        missing += len(parts[count])
+        mark = _cut_mark(candidate, len(parts) - count, len(parts), missing)
+        text = titled(place.name, "\n\n".join([*framed[:count], mark]))
         if len(text) <= room:
-            return text, f"{len(rest)} of {len(parts)} parts, {sum(map(len, rest)):,} characters"
-    return "", ""
+            return text, _cut_note(len(parts) - count, len(parts), missing)
+    missing += len(parts[0])
+    mark = _cut_mark(candidate, len(parts), len(parts), missing)
+    piece = fit(parts[0], room - len(titled(place.name, mark)) - 2)
+    if not piece:
+        return "", ""
+    missing -= len(piece)
+    mark = _cut_mark(candidate, len(parts), len(parts), missing)
+    text = titled(place.name, f"{theirs(piece)}\n\n{mark}")
+    return text, _cut_note(len(parts), len(parts), missing)
+
+
+def _cut_note(missing: int, parts: int, chars: int) -> str:
+    return f"{missing} of {parts} parts, {chars:,} characters"
 
 
 def _cut_mark(candidate: Candidate, missing: int, parts: int, chars: int) -> str:

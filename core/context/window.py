@@ -17,6 +17,7 @@ LONG_CHARS = 800
 HEAD_SHARE = 0.6
 
 _QUOTE = re.compile(r" {0,3}>")
+_SHRINKS = ("```", "~~~", "\n>", "\n >", "\n  >", "\n   >", "\n    ", "\n\t")
 _INFO = re.compile(r"[\w+#.-]{1,20}")
 
 
@@ -147,6 +148,9 @@ def ends(text: str, cap: int) -> list[Piece]:
 
 def shrink(text: str) -> list[Piece]:
     """A text with its long code, output and quotations replaced by what they were."""
+    short = len(text) < LONG_CHARS and text.count("\n") < LONG_LINES
+    if short or not any(sign in f"\n{text}" for sign in _SHRINKS):
+        return [text]
     pieces: list[Piece] = []
     for block, what in _blocks(text):
         long = what and (block.count("\n") >= LONG_LINES or len(block) >= LONG_CHARS)
