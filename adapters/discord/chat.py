@@ -20,17 +20,16 @@ from adapters.discord.inbox import Inbox
 from adapters.discord.lookups import Lookups
 from adapters.discord.posting import Poster
 from adapters.discord.receiving import Receiver
-from adapters.discord.render import render
+from adapters.discord.render import MAX_UNITS, render
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
 from core.model import ChatLimits, Check, ConversationKey, Post, Posted, Said
 from core.ports import Accept
 
 log = structlog.get_logger(__name__)
 
-POST_UNITS = 2_000  # UTF-16 code units, the strictest way to count
 EDIT_INTERVAL_S = 1.5  # some five edits in five seconds are allowed; posts come first
 FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 60.0
+LONGEST_PAUSE_S = 120.0  # Discord takes a thousand sign-ins a day, then it resets the token
 DOCTOR_S = 30.0
 
 
@@ -60,7 +59,7 @@ class DiscordChat:
     @property
     def limits(self) -> ChatLimits:
         """What Discord takes in one message, and how often one may be edited."""
-        return ChatLimits(post_units=POST_UNITS, edit_interval_s=EDIT_INTERVAL_S)
+        return ChatLimits(post_units=MAX_UNITS, edit_interval_s=EDIT_INTERVAL_S)
 
     def render(self, markdown: str, label: str = "") -> tuple[str, ...]:
         """See ``Chat.render``."""
@@ -97,7 +96,7 @@ class DiscordChat:
                 await client.choose_gateway(self._config.api_url, self._config.gateway_url)
                 self._client, self._poster = client, Poster(client)
                 receiver.use(client)
-                await client.connect(reconnect=True)
+                await _connect(client)
         except discord.LoginFailure as error:
             raise BadSettings(f"Discord refuses the token: {TOKEN_FIX}.") from error
         except discord.PrivilegedIntentsRequired as error:
@@ -108,11 +107,6 @@ class DiscordChat:
             log.warning("discord.connection_lost", code=closed.code)
         except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
             log.warning("discord.unreachable", why=str(error) or type(error).__name__)
-        except AttributeError:
-            # discord.py's own reconnect takes it for granted that it was connected once.
-            if client.ws is not None:
-                raise
-            log.warning("discord.unreachable", why="the gateway did not answer")
         finally:
             self._client = self._poster = None
             receiver.use(None)
@@ -151,3 +145,17 @@ class DiscordChat:
         except (ChatBusy, ChatUnsure, ChatRefused) as error:
             fix = "check the network, and [discord] api_url if it is set"
             return [Check("discord", ok=False, detail=str(error), fix=fix)]
+
+
+async def _connect(client: MootClient) -> None:
+    """Stay connected; reconnecting and resuming is discord.py's.
+
+    Raises:
+        ConnectionError: the very first connection failed, which discord.py stumbles over.
+    """
+    try:
+        await client.connect(reconnect=True)
+    except AttributeError as error:
+        if client.ws is not None:
+            raise
+        raise ConnectionError("the gateway did not answer") from error

@@ -10,6 +10,8 @@ import structlog
 from discord import app_commands
 from discord.app_commands import describe
 
+from core.markup.measure import well_formed
+
 log = structlog.get_logger(__name__)
 
 Forward = Callable[[discord.Interaction], Awaitable[None]]
@@ -40,7 +42,7 @@ def typed(data: Mapping[str, Any]) -> str:
         value = "".join(given.get(name, "").split())
         if value:
             words.append(f"--{option} {value}")
-    return " ".join(word for word in words if word)
+    return well_formed(" ".join(word for word in words if word))
 
 
 def command_tree(client: discord.Client, forward: Forward) -> app_commands.CommandTree[Any]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import discord
 
+from adapters.discord.wording import Me, name_of, readable
 from core.model import Author, ChatEvent, ConversationKey, Said
 
 CHAT = "discord"
-NAME_CHARS = 80
-FORWARDED = "[forwarded message] "
 
 # What people and bots write; everything else (joins, pins, "started a thread") is the platform's.
 WRITTEN = frozenset(
@@ -24,23 +22,6 @@ WRITTEN = frozenset(
         discord.MessageType.context_menu_command,
     }
 )
-
-# Code comes first, so that nothing inside it is taken for a mention.
-_ATOMS = re.compile(
-    r"(?P<code>```.*?```|``.+?``|`[^`\n]+`)"
-    r"|<@!?(?P<user>\d+)>|<@&(?P<role>\d+)>|<#(?P<channel>\d+)>|<a?:(?P<emoji>\w+):\d+>",
-    re.DOTALL,
-)
-_OURS = "\0"  # stands for our own mention until the blanks around it are tidied
-_OURS_AT_START = re.compile(rf"(^|\s){_OURS}[ \t]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Me:
-    """Whom a mention must name to mean us: the bot's account and its own roles."""
-
-    user_id: int
-    role_ids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,73 +57,27 @@ def place_of(channel: Any, guild_id: int | None) -> Place | None:
 # --- people --------------------------------------------------------------------------------
 
 
-def one_line(name: str) -> str:
-    """A name as data: one line, bounded, no control characters."""
-    return "".join(c for c in " ".join(name.split()) if c.isprintable())[:NAME_CHARS]
-
-
-def role_grants(guild_id: int, role_ids: Iterable[int]) -> tuple[str, ...]:
+def role_grants(guild_id: int, role_ids: Iterable[object]) -> tuple[str, ...]:
     """The names that roles answer to in ``[access] allow``."""
     return tuple(f"discord:{guild_id}:role:{role}" for role in role_ids)
 
 
 def author_of(user: Any, *, webhook: bool = False) -> Author:
-    """A member of the guild is trusted; a mere user (a direct message) must be looked up."""
+    """A member of the guild is trusted; a mere user (a direct message) must be looked up.
+
+    So must a member of a guild that is not known yet: its roles cannot be read.
+    """
     grants: tuple[str, ...] = (f"discord:{user.id}",)
-    member = isinstance(user, discord.Member)
+    member = isinstance(user, discord.Member) and isinstance(user.guild, discord.Guild)
     if member:
         grants += role_grants(user.guild.id, (r.id for r in user.roles if not r.is_default()))
     return Author(
         id=str(user.id),
-        name=one_line(user.display_name) or str(user.id),
+        name=name_of(user),
         kind="bot" if user.bot or webhook else "human",
         grants=grants,
         trusted=member and not webhook,
     )
-
-
-# --- text ----------------------------------------------------------------------------------
-
-
-def readable(message: Any, me: Me) -> str:
-    """The message's text as a person reads it: our mention gone, names and ids for the others.
-
-    Attachments and stickers are named, embeds of bots and forwarded texts are quoted as lines.
-    """
-    parts = [_words(message.content, message, me)]
-    parts += [FORWARDED + _words(s.content, message, me) for s in message.message_snapshots]
-    if message.author.bot or message.webhook_id:
-        parts += [f"{e.title or ''}\n{e.description or ''}".strip() for e in message.embeds]
-    files = list(message.attachments)
-    files += [file for snapshot in message.message_snapshots for file in snapshot.attachments]
-    parts += [f"[attached file: {one_line(file.filename)}]" for file in files]
-    parts += [f"[sticker: {one_line(sticker.name)}]" for sticker in message.stickers]
-    return "\n".join(part for part in parts if part.strip()).strip()
-
-
-def _words(content: str, message: Any, me: Me) -> str:
-    people = {user.id: user for user in message.mentions}
-    guild = message.guild if isinstance(message.guild, discord.Guild) else None
-
-    def shown(match: re.Match[str]) -> str:
-        whole = match.group()
-        if match["user"]:
-            if int(match["user"]) == me.user_id:
-                return _OURS
-            user = people.get(int(match["user"]))
-            return f"@{one_line(user.display_name)} ({user.id})" if user else whole
-        if match["role"]:
-            if int(match["role"]) in me.role_ids:
-                return _OURS
-            role = guild and guild.get_role(int(match["role"]))
-            return f"@{one_line(role.name)} ({role.id})" if role else whole
-        if match["channel"]:
-            channel = guild and guild.get_channel_or_thread(int(match["channel"]))
-            return f"#{one_line(channel.name)}" if channel else whole
-        return f":{match['emoji']}:" if match["emoji"] else whole
-
-    text = _ATOMS.sub(shown, content.replace(_OURS, ""))
-    return _OURS_AT_START.sub(r"\1", text).replace(_OURS, "").strip()
 
 
 # --- messages ------------------------------------------------------------------------------

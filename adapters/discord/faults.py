@@ -17,6 +17,7 @@ BAN_PAUSE_S = 60.0
 
 LOCKED = "locked"
 UNKNOWN_CHANNEL, UNKNOWN_MESSAGE = 10003, 10008
+EDITED_TOO_OFTEN = 30046
 WRONG_CHANNEL_TYPE, SYSTEM_MESSAGE = 50024, 50021
 THREAD_EXISTS, THREAD_LOCKED = 160004, 160005
 
@@ -59,7 +60,9 @@ async def answered(deadline_s: float = DEADLINE_S) -> AsyncIterator[None]:
     except discord.RateLimited as busy:
         raise ChatBusy(busy.retry_after) from busy
     except discord.HTTPException as error:
-        if error.status == 429:  # without a Via header: Cloudflare turned us away, not Discord
+        if (
+            error.status == 429 and error.code != EDITED_TOO_OFTEN
+        ):  # without a Via header: Cloudflare turned us away, not Discord
             after = error.response.headers.get("Retry-After", "")
             pause = float(after) if after.replace(".", "", 1).isdigit() else BAN_PAUSE_S
             raise ChatBusy(pause, "turned away by Discord's front") from error

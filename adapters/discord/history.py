@@ -5,8 +5,9 @@ from __future__ import annotations
 import discord
 
 from adapters.discord import faults
-from adapters.discord.events import Me, said
+from adapters.discord.events import said
 from adapters.discord.faults import answered
+from adapters.discord.wording import Me
 from core.model import Author, ConversationKey, Said
 
 SCANNED_PER_WANTED = 4

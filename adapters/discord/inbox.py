@@ -20,6 +20,7 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
 FAREWELL_S = 2.0
 INTERACTION_PATIENCE_S = 60.0
+MESSAGE_PATIENCE_S = 600.0
 
 
 @dataclass(eq=False)
@@ -27,8 +28,8 @@ class Arrival:
     """Something that happened in a channel.
 
     ``make`` turns it into an event (or ``None``) and may ask Discord on the way. ``reply`` is set
-    for an interaction: somebody waits, so it is given up after ``INTERACTION_PATIENCE_S`` (the
-    future is cancelled, and the person told), while a message is tried until it is taken.
+    for an interaction: somebody waits, so it is given up sooner than a message is (the future is
+    cancelled, and the person told).
     """
 
     channel_id: int
@@ -37,10 +38,15 @@ class Arrival:
     born: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     @property
-    def given_up(self) -> bool:
-        """Whether somebody waited for it for too long."""
-        age = asyncio.get_running_loop().time() - self.born
-        return self.reply is not None and age > INTERACTION_PATIENCE_S
+    def overdue(self) -> bool:
+        """Whether trying it again does more harm than good."""
+        age_s = asyncio.get_running_loop().time() - self.born
+        return age_s > (MESSAGE_PATIENCE_S if self.reply is None else INTERACTION_PATIENCE_S)
+
+    def give_up(self) -> None:
+        """Let whoever waits for the reply know that none will come."""
+        if self.reply is not None:
+            self.reply.cancel()
 
     def settle(self, reply: Reply | None) -> None:
         """Hand the reply to whoever waits for it."""
@@ -89,6 +95,7 @@ class Inbox:
         del self._waiting[channel_id]
 
     async def _take(self, arrival: Arrival) -> None:
+        """Try until it is taken, or until it has held up its channel for too long."""
         pause_s = FIRST_PAUSE_S
         while True:
             try:
@@ -98,12 +105,14 @@ class Inbox:
                 # The place cannot be looked up any more (deleted, or we were thrown out).
                 log.warning("discord.event_unreadable", why=str(gone), code=gone.code)
                 reply = None
-            except Exception:  # whatever it is, the event must not be lost
-                log.exception("discord.event_not_taken", retry_in_s=pause_s)
-                if arrival.given_up:
-                    log.warning("discord.interaction_given_up", channel=arrival.channel_id)
-                    if arrival.reply is not None:
-                        arrival.reply.cancel()
+            except Exception as error:  # whatever it is, the event must not be lost for it
+                # No traceback above debug: it may show what was written.
+                what = type(error).__name__
+                log.warning("discord.event_not_taken", error=what, retry_in_s=pause_s)
+                log.debug("discord.event_not_taken", exc_info=True)
+                if arrival.overdue:
+                    log.warning("discord.event_lost", channel=arrival.channel_id, error=what)
+                    arrival.give_up()
                     return
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)

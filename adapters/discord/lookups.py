@@ -10,8 +10,9 @@ from typing import Any
 import discord
 import structlog
 
-from adapters.discord.events import Me, Place, author_of, place_of, role_grants
+from adapters.discord.events import Place, author_of, place_of, role_grants
 from adapters.discord.faults import answered
+from adapters.discord.wording import Me
 from core.model import Author
 
 log = structlog.get_logger(__name__)
@@ -28,7 +29,7 @@ class Lookups:
     def __init__(self, client: discord.Client) -> None:
         self._client = client
         self._places: OrderedDict[int, Place] = OrderedDict()
-        self._standing: OrderedDict[int, tuple[float, tuple[str, ...] | None]] = OrderedDict()
+        self._standing: OrderedDict[str, tuple[float, tuple[str, ...] | None]] = OrderedDict()
 
     def me(self, guild: Any = None) -> Me:
         """Us, as mentions name us; ``guild`` may be unknown yet."""
@@ -59,14 +60,14 @@ class Lookups:
         return known
 
     async def author(self, user: Any, place: Place, *, webhook: bool = False) -> Author:
-        """Who this is. Of a direct message only the account is known: membership is looked up.
+        """Who this is. A direct message brings only the account, so membership is looked up.
 
         A look-up that fails leaves the person untrusted.
         """
         author = author_of(user, webhook=webhook)
-        if not place.direct or author.trusted or author.kind == "bot":
+        if author.trusted or author.kind == "bot":
             return author
-        roles = await self._roles(user.id)
+        roles = await self._roles(user.id, place)
         return Author(
             id=author.id,
             name=author.name,
@@ -75,34 +76,36 @@ class Lookups:
             trusted=roles is not None,
         )
 
-    async def _roles(self, user_id: int) -> tuple[str, ...] | None:
+    async def _roles(self, user_id: int, place: Place) -> tuple[str, ...] | None:
         """Grants from the servers we share with this person; ``None`` for a stranger."""
-        until, roles = self._standing.get(user_id, (0.0, None))
+        name = f"{place.space}:{user_id}"
+        until, roles = self._standing.get(name, (0.0, None))
         if time.monotonic() < until:
             return roles
+        guilds = [guild.id for guild in self._client.guilds[:GUILDS_ASKED]]
         try:
             async with asyncio.timeout(STANDING_S):
-                roles = await self._ask_guilds(user_id)
+                roles = await self._ask(guilds if place.direct else [int(place.space)], user_id)
         except (discord.DiscordException, OSError, TimeoutError) as error:
             log.warning("discord.standing_unknown", user=user_id, why=type(error).__name__)
             return None
-        _keep(self._standing, user_id, (time.monotonic() + STANDING_LASTS_S, roles))
+        _keep(self._standing, name, (time.monotonic() + STANDING_LASTS_S, roles))
         return roles
 
-    async def _ask_guilds(self, user_id: int) -> tuple[str, ...] | None:
+    async def _ask(self, guilds: list[int], user_id: int) -> tuple[str, ...] | None:
         grants: list[str] = []
         member_of_any = False
-        for guild in self._client.guilds[:GUILDS_ASKED]:
+        for guild in guilds:
             try:
-                member = await guild.fetch_member(user_id)
+                member = await self._client.http.get_member(guild, user_id)
             except discord.NotFound:
                 continue
             member_of_any = True
-            grants += role_grants(guild.id, (r.id for r in member.roles if not r.is_default()))
+            grants += role_grants(guild, member["roles"])
         return tuple(grants) if member_of_any else None
 
 
-def _keep(kept: OrderedDict[int, Any], name: int, value: Any) -> None:
+def _keep(kept: OrderedDict[Any, Any], name: Any, value: Any) -> None:
     kept[name] = value
     kept.move_to_end(name)
     while len(kept) > REMEMBERED:

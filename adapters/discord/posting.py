@@ -14,7 +14,9 @@ import structlog
 
 from adapters.discord import faults
 from adapters.discord.faults import answered
+from adapters.discord.wording import one_line
 from core.errors import ChatRefused
+from core.markup.measure import graphemes, utf16_units, visible
 from core.model import Button, ConversationKey, Post, Posted
 
 log = structlog.get_logger(__name__)
@@ -28,6 +30,7 @@ CLOCK_SKEW_S = 120.0
 SEARCHED_MESSAGES = 300
 REMEMBERED_POSTS = 2_000
 
+_BLANK = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]+")
 _STYLES = {
     "plain": discord.ButtonStyle.secondary,
     "primary": discord.ButtonStyle.primary,
@@ -36,20 +39,26 @@ _STYLES = {
 
 
 def thread_title(title: str) -> str:
-    """One line of 1 to 100 UTF-16 units, cut between words or at least between characters."""
-    line = "".join(c for c in " ".join(title.split()) if c.isprintable()) or "Moot"
-    if _units(line) <= TITLE_UNITS:
+    """One line of 1 to 100 UTF-16 units, cut between characters and rather between words."""
+    line = one_line(title)
+    if not visible(line):
+        return "Moot"
+    if utf16_units(line) <= TITLE_UNITS:
         return line
-    while _units(line) > TITLE_UNITS - 1:
-        line = line[:-1]
-    # Not inside a joined or combined character: drop what continues across the cut.
-    line = re.sub(r"[\u200d\ufe0f\u0300-\u036f\U0001f3fb-\U0001f3ff]+$", "", line)
-    head, blank, _ = line.rpartition(" ")
-    return (head if blank and len(head) > TITLE_UNITS // 2 else line).rstrip() + "…"
+    kept, room = [], TITLE_UNITS - 1
+    for grapheme in graphemes(line):
+        room -= utf16_units(grapheme)
+        if room < 0:
+            break
+        kept.append(grapheme)
+    cut = "".join(kept)
+    head, blank, _ = cut.rpartition(" ")
+    return (head if blank and len(head) > len(cut) // 2 else cut).rstrip() + "…"
 
 
-def _units(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
+def stored(text: str) -> str:
+    """A text's identity: Discord trims what it stores, and only blanks can differ."""
+    return _BLANK.sub("", text)
 
 
 def view_of(buttons: Iterable[Button]) -> Any:
@@ -88,8 +97,12 @@ class Poster:
             self._remember(self._sent, str(message.id), (message.channel.id, post.nonce))
             root = key.root
             if post.opens and not root and key.space:
-                await self._open_thread(int(key.channel), message.id, post.title)
                 root = str(message.id)
+                try:
+                    await self._open_thread(int(key.channel), message.id, post.title)
+                except discord.HTTPException as error:
+                    if error.code != faults.WRONG_CHANNEL_TYPE:
+                        raise  # without threads here, the posts that follow stay in the channel
         self._tried.pop(post.nonce, None)
         return Posted(message_id=str(message.id), root=root)
 
@@ -173,7 +186,7 @@ class Poster:
             limit=SEARCHED_MESSAGES, after=after, oldest_first=True
         ):
             ours = self._client.user is not None and message.author.id == self._client.user.id
-            same = message.content.strip() == post.text.strip()  # Discord trims what it stores
+            same = stored(message.content) == stored(post.text)
             other = str(message.id) in post.known_ids or (
                 self._sent.get(str(message.id), (0, post.nonce))[1] != post.nonce
             )

@@ -14,9 +14,9 @@ import structlog
 from adapters.discord import events
 from adapters.discord.answers import Render, answer
 from adapters.discord.commands import typed
-from adapters.discord.events import Me
 from adapters.discord.inbox import Arrival, Inbox
 from adapters.discord.lookups import Lookups
+from adapters.discord.wording import Me
 from core.errors import ChatBusy
 from core.model import ChatEvent, Reply
 

@@ -79,7 +79,7 @@ class _DiscordMarkdown:
         target = f"<{url}>"
         if label == url:
             return target
-        if misleading(label, url):
+        if "://" in label or misleading(label, url):  # Discord makes no link of the first
             return f"{escape(label)} ({target})"
         shown = escape(label).replace("[", "\\[").replace("]", "\\]")
         return f"[{shown}]({url.replace('(', '%28').replace(')', '%29')})"
@@ -91,9 +91,9 @@ class _DiscordMarkdown:
         return "```" + (language if _LANGUAGE.match(language) else "")
 
     def heading(self, level: int) -> str | None:
-        return "#" * level + " " if level <= 3 else None  # noqa: PLR2004 - Discord has three
+        return "#" * level + " " if level <= 3 else None
 
-    def bullet(self, depth: int, number: int | None, done: bool | None) -> str:  # noqa: ARG002, FBT001
+    def bullet(self, depth: int, number: int | None, *, done: bool | None) -> str:  # noqa: ARG002
         mark = f"{number}. " if number is not None else "- "
         return mark if done is None else mark + ("☑ " if done else "☐ ")
 

@@ -39,7 +39,14 @@ class Session:
 
 
 class Gateway:
-    """Feeds what the backend emits to every session, shaped by the session's intents."""
+    """Feeds what the backend emits to every session, shaped by the session's intents.
+
+    Attributes:
+        duplicate: so many of the next messages and interactions are delivered twice.
+        silent: nothing is delivered any more, while the socket stays up.
+        refuse: so many of the next connections are turned away.
+        identifies / resumes: how often the bot began and resumed a session.
+    """
 
     def __init__(self, backend: Backend, token: str, ring: Callable[[], None]) -> None:
         self.backend = backend
@@ -48,6 +55,7 @@ class Gateway:
         self.message_content_approved = True
         self.duplicate = 0
         self.silent = False
+        self.refuse = 0
         self.identifies = self.resumes = 0
         self.sessions: dict[str, Session] = {}
         self._sockets: set[web.WebSocketResponse] = set()
@@ -117,6 +125,9 @@ class Gateway:
     # --- sockets -------------------------------------------------------------------------
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
+        if self.refuse:
+            self.refuse -= 1
+            raise web.HTTPServiceUnavailable
         socket = web.WebSocketResponse(compress=False)
         await socket.prepare(request)
         self._sockets.add(socket)

@@ -1,0 +1,3 @@
+from tests.integration.discord.room import both, chat, ears, world
+
+__all__ = ["both", "chat", "ears", "world"]
