@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+import structlog
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
@@ -43,14 +45,30 @@ WHY = {
     "account_inactive": "The app was removed from the workspace; install it again.",
     "not_allowed_token_type": "Wrong kind of token: xoxb- is the bot's, xapp- the app's.",
 }
-AUTH = frozenset(
-    ("invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive")
-) | {"not_allowed_token_type"}
 
-# The SDK logs whole payloads at DEBUG and one trace for each failed attempt at ERROR; what matters
-# is logged by us.
+
+class _SdkErrors(logging.Handler):
+    """Passes the SDK's errors on, short, and each kind at most once a minute.
+
+    Below ERROR it logs whole payloads; while Slack is away it logs a trace every few seconds.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._told: dict[tuple[str, int], float] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        now, place = time.monotonic(), (record.funcName, record.lineno)
+        if now - self._told.get(place, -60.0) >= 60.0:
+            self._told[place] = now
+            log.warning("slack.sdk", where=record.funcName, error=record.getMessage()[:200])
+
+
+log = structlog.get_logger()
 sdk_logger = logging.getLogger("moot.slack.sdk")
-sdk_logger.setLevel(logging.CRITICAL)
+sdk_logger.setLevel(logging.ERROR)
+sdk_logger.propagate = False
+sdk_logger.handlers = [_SdkErrors()]
 
 
 class Api:
@@ -64,7 +82,7 @@ class Api:
         more = {"base_url": base_url} if base_url else {}
         # No retry handlers: the SDK's own one sends again after a cut, and posts appear twice.
         self.client = AsyncWebClient(
-            token=token, retry_handlers=[], logger=sdk_logger, session=session, **more
+            token=token or None, retry_handlers=[], logger=sdk_logger, session=session, **more
         )
         if urlsplit(self.client.base_url).hostname in ("127.0.0.1", "localhost", "::1"):
             self.client.proxy = None  # the SDK would send loopback calls to HTTPS_PROXY

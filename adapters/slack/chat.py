@@ -13,7 +13,7 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential
 
 from adapters.slack import doctor, history, layout
-from adapters.slack.api import AUTH, BAD_LAYOUT, GONE, Api
+from adapters.slack.api import BAD_LAYOUT, GONE, Api
 from adapters.slack.events import Directory, Identity, ids_in, ours, to_said
 from adapters.slack.inbox import Inbox
 from adapters.slack.links import SocketLink, serve_http
@@ -109,13 +109,11 @@ class SlackChat:
                 with attempt:
                     return await ask()
         except ChatRefused as error:
-            if error.code in AUTH or error.code == "missing_scope":
-                raise BadSettings(f"{error} (`moot doctor` says more)") from error
-            raise
+            raise BadSettings(f"{error} (`moot doctor` says more)") from error
 
     async def _who(self) -> Identity:
         if self._me is None:
-            told = await self._api.call("auth.test")
+            told, headers = await self._api.call_with_headers("auth.test")
             self._me = Identity(
                 team_id=str(told["team_id"]),
                 user_id=str(told["user_id"]),
@@ -123,6 +121,9 @@ class SlackChat:
                 name=str(told.get("user") or "moot"),
                 enterprise_id=str(told.get("enterprise_id") or ""),
             )
+            scopes = doctor.scopes_of(headers)
+            if scopes is not None and not scopes.ok:
+                log.warning("slack.scopes", detail=scopes.detail, fix=scopes.fix)
         return self._me
 
     # --- sending ---------------------------------------------------------------------------

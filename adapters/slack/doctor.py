@@ -71,10 +71,14 @@ async def _bot(api: Api) -> list[Check]:
         return [_failed("slack sign-in", error, BOT_FIX)]
     who = f"{told.get('user')} ({told.get('user_id')}) in {told.get('team')}"
     found = [Check("slack sign-in", ok=True, detail=who)]
+    granted = scopes_of(headers)
+    return [*found, *([granted] if granted else []), *await _membership(api)]
+
+
+def scopes_of(headers: Mapping[str, str]) -> Check | None:
+    """PURE: the check of the scopes, from an answer's headers; ``None`` where they are not told."""
     granted = {k.lower(): v for k, v in headers.items()}.get("x-oauth-scopes")
-    if granted is not None:
-        found.append(scopes(granted))
-    return [*found, *await _membership(api)]
+    return None if granted is None else scopes(granted)
 
 
 def scopes(granted: str) -> Check:
@@ -130,8 +134,3 @@ def _failed(name: str, error: MootError, fix: str) -> Check:
     return Check(
         name, ok=False, detail=str(error), fix="check the network and [slack] api_url, then again"
     )
-
-
-def needed_scopes() -> Mapping[str, str]:
-    """The scopes in use and what each is for."""
-    return SCOPES

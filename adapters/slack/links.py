@@ -98,7 +98,7 @@ class SocketLink:
                 self._goodbye(str(said.get("reason") or ""))
 
     def _hello(self, connections: int) -> None:
-        down_s = round(time.monotonic() - self._down_since, 1)
+        down_s = 0.0 if self._up else round(time.monotonic() - self._down_since, 1)
         self._up = True
         log.info("slack.connected", connections=connections, down_s=down_s)
         if connections > 1 and not self._shared:
@@ -141,7 +141,10 @@ async def serve_http(
     async def answer(request: web.Request) -> web.Response:
         if inbox.closing:
             return web.Response(status=503)
-        asked = await to_bolt_request(request)
+        try:
+            asked = await to_bolt_request(request)
+        except ValueError:  # not JSON where JSON was promised, or not text: not from Slack
+            return web.Response(status=400)
         async with inbox.turn(asked.body):
             return await to_aiohttp_response(await app.async_dispatch(asked))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 # Each with what stops working without it; `moot doctor` compares the granted ones with these.
 SCOPES: Mapping[str, str] = {
@@ -35,11 +35,15 @@ BUILT_IN_COMMANDS = (
 
 
 def manifest(
-    commands: Sequence[str] = tuple(COMMANDS), name: str = "moot", request_url: str = ""
+    commands: Sequence[str] = tuple(COMMANDS),
+    *,
+    mode: Literal["socket", "http"] = "socket",
+    request_url: str = "https://YOUR-HOST/slack/events",
+    name: str = "moot",
 ) -> dict[str, Any]:
     """A manifest for Slack's "create an app from a manifest"; JSON-able.
 
-    Socket Mode unless ``request_url`` (the public address of HTTP mode) is given.
+    ``request_url`` is where HTTP mode is reached from outside; Socket Mode has none.
 
     Raises:
         ValueError: a command is unknown here, or has the name of one of Slack's own.
@@ -48,7 +52,8 @@ def manifest(
     taken = [c for c in commands if c.lstrip("/") in BUILT_IN_COMMANDS]
     if unknown or taken:
         raise ValueError(f"not commands that Slack would let Moot have: {unknown + taken}")
-    address = {"request_url": request_url} if request_url else {}
+    http = mode == "http"
+    address = {"request_url": request_url} if http else {}
     return {
         "display_information": {
             "name": name,
@@ -63,7 +68,7 @@ def manifest(
                     "description": COMMANDS[command][0],
                     "usage_hint": COMMANDS[command][1],
                     "should_escape": True,  # mentions arrive as ids, not as typed names
-                    **({"url": request_url} if request_url else {}),
+                    **({"url": request_url} if http else {}),
                 }
                 for command in commands
             ],
@@ -73,7 +78,7 @@ def manifest(
             "event_subscriptions": {**address, "bot_events": list(EVENTS)},
             "interactivity": {"is_enabled": True, **address},
             "org_deploy_enabled": False,
-            "socket_mode_enabled": not request_url,
+            "socket_mode_enabled": not http,
             "token_rotation_enabled": False,
         },
     }

@@ -402,6 +402,27 @@ async def test_a_shared_link_gives_one_clear_warning(slack, desk) -> None:
     assert len([entry for entry in logs if entry["event"] == "slack.shared_link"]) == 1
 
 
+async def test_a_missing_scope_is_said_at_the_start(slack, desk) -> None:
+    slack.api.scopes = slack.api.scopes.replace("users:read", "")
+    with structlog.testing.capture_logs() as logs:
+        async with running(SlackChat(config(slack)), desk):
+            pass
+    (line,) = [entry for entry in logs if entry["event"] == "slack.scopes"]
+    assert "users:read" in line["detail"]
+
+
+async def test_a_long_outage_is_told_and_not_over_and_over(slack, desk) -> None:
+    with structlog.testing.capture_logs() as logs:
+        async with running(SlackChat(config(slack)), desk) as ready:
+            slack.events.refuse_links = 3
+            slack.cut_sockets()
+            await slack.until(lambda: len(ready) == 2, "the link to come back")
+    told = [entry["event"] for entry in logs]
+    assert told.count("slack.link_lost") == 1
+    assert told.count("slack.sdk") <= 2
+    assert told.count("slack.connected") == 2
+
+
 async def test_unreachable_at_start_is_waited_for(slack, desk) -> None:
     slack.break_down("auth.test", times=1)
     slack.rate_limit("apps.connections.open", times=1)
@@ -434,11 +455,12 @@ async def test_a_cancelled_run_finishes_what_it_had_begun(slack, desk) -> None:
     await slack.say("last words")
     await slack.until(lambda: bool(desk.tries), "accept to be called")
     task.cancel()
+    assert not (await asyncio.wait({task}, timeout=0.3))[0]  # it waits for what is under way
     desk.gate.set()
     await asyncio.gather(task, return_exceptions=True)
     assert [e.text for e in desk.taken] == ["last words"]
-    await settled(slack)
     await slack.until(lambda: not slack.events.sockets, "the link to be closed")
+    assert [(d.acked.is_set(), d.attempts) for d in slack.events.deliveries] == [(True, 1)]
 
 
 # --- HTTP mode -----------------------------------------------------------------------------
@@ -475,6 +497,37 @@ async def test_http_mode(desk, free_port) -> None:
     assert desk.taken[0] == desk.taken[1]
     assert desk.taken[0].key.root == ts
     assert len(desk.tries) == 4
+
+
+async def test_http_mode_buttons(desk, free_port) -> None:
+    async with over_http(desk, free_port) as (slack, _target):
+        chat = SlackChat(config(slack))
+        root = await slack.say("go")
+        key = ConversationKey("slack", TEAM, GENERAL, root)
+        await chat.post(key, Post("n1", "working", (Button("stop:12", "Stop"),)))
+        desk.reply = Reply("Stopping.")
+        await slack.click((await slack.answers(root))[0], "Stop")
+        await slack.until(lambda: bool(slack.calls("chat.postEphemeral")), "a private note")
+        await settled(slack)
+    assert desk.taken[-1].text == "stop:12"
+
+
+async def post_signed(url: str, secret: str, body: str) -> tuple[int, str]:
+    headers = {**sign(secret, body), "Content-Type": "application/json"}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(url, data=body, headers=headers) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def test_http_mode_answers_slack_s_challenge_and_no_garbage(desk, free_port) -> None:
+    async with over_http(desk, free_port) as (slack, target):
+        challenge = json.dumps({"type": "url_verification", "challenge": "c123"})
+        status, text = await post_signed(target, slack.signing_secret, challenge)
+        assert (status, json.loads(text)) == (200, {"challenge": "c123"})
+        assert (await post_signed(target, slack.signing_secret, "{broken"))[0] == 400
+    assert desk.tries == []
 
 
 @pytest.mark.parametrize("forged", ["secret", "stale", "none"])

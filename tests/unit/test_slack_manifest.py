@@ -45,7 +45,7 @@ def test_it_is_complete_and_json() -> None:
 
 
 def test_http_mode_names_its_address_everywhere() -> None:
-    made = manifest(request_url="https://moot.ex.test/slack/events")
+    made = manifest(mode="http", request_url="https://moot.ex.test/slack/events")
     assert made["settings"]["socket_mode_enabled"] is False
     assert json.dumps(made).count("https://moot.ex.test/slack/events") == 2 + len(COMMANDS)
 
