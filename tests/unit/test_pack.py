@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from core.context.modes import MODES
 from core.context.pack import build_context_pack, estimate_tokens, receipt
 from core.context.sections import BY_NAME, KIND_HELP, TABLE, platform_rules
 from core.model import Candidate, Participant, ProjectFacts
@@ -420,3 +423,25 @@ def test_the_conversation_reads_back_as_exactly_who_said_what(said):
         assert label
         assert unescaped(label[1]) == (name or ("someone" if kind == "human" else f"p{n}"))
         assert label[2].split(",")[0] == ("human" if kind == "human" else "claude")
+
+
+# --- the shipped personas ----------------------------------------------------------------
+
+PERSONAS = Path(str(files("config"))) / "personas"
+
+
+@pytest.mark.parametrize("name", ["architect", "developer", "reviewer", "critic", "synthesizer"])
+def test_a_shipped_persona_is_a_short_role_document_that_arrives_whole(name):
+    text = (PERSONAS / f"{name}.md").read_text("utf-8")
+    assert 600 <= len(text) <= 1200
+    assert text.startswith(f"You are the {name}: ")
+    assert split_markers(text) == (text, ())
+    pack = build_context_pack(a_request(persona_text=text), some_facts())
+    assert text.strip().replace("\n\n", "\n>\n").split("\n")[0] in section(pack, "role")
+    assert f"> {text.strip().splitlines()[-1]}" in section(pack, "role")
+
+
+def test_every_section_mode_and_kind_is_in_the_docs():
+    docs = (PERSONAS.parent.parent / "docs" / "contextpack.md").read_text("utf-8")
+    for word in (*BY_NAME, *MODES, *KINDS, "long-conversation", "has-plan", "requested"):
+        assert re.search(rf"\b{word}\b", docs), word
