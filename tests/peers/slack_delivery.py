@@ -37,11 +37,15 @@ class Socket:
 
 @dataclass(eq=False)
 class Delivery:
-    """One envelope on its way to the app; ``attempts`` counts sendings."""
+    """One envelope on its way to the app; ``attempts`` counts sendings.
+
+    ``sent_at`` is when the first of them was made, in seconds since the epoch.
+    """
 
     kind: Literal["events_api", "slash_commands", "interactive"]
     payload: Json
     attempts: int = 0
+    sent_at: float = 0.0
     acked: asyncio.Event = field(default_factory=asyncio.Event)
     answer: Any = None
 
@@ -175,6 +179,7 @@ class Deliveries:
             envelope["retry_attempt"] = delivery.attempts
             envelope["retry_reason"] = "timeout" if delivery.attempts else ""
         delivery.attempts += 1
+        delivery.sent_at = delivery.sent_at or time.time()
         if not socket.frozen:
             try:
                 await socket.ws.send_json(envelope)
@@ -210,6 +215,7 @@ class Deliveries:
             headers["X-Slack-Retry-Num"] = str(delivery.attempts)
             headers["X-Slack-Retry-Reason"] = "http_error"
         delivery.attempts += 1
+        delivery.sent_at = delivery.sent_at or time.time()
         try:
             async with self._http.post(self.http_target, data=body, headers=headers) as answer:
                 text = await answer.text()

@@ -85,6 +85,7 @@ class Child:
         except OSError as error:
             self._close()
             return spawn_failure(error, problem)
+        log.debug("run.started", pid=process.pid)
         self._exited = asyncio.ensure_future(process.wait())
         why: Why = "cancelled"
         forced = True
