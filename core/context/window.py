@@ -51,8 +51,15 @@ Piece = str | Left
 
 
 def guaranteed(messages: Sequence[Message]) -> frozenset[int]:
-    """Ids of every agent's last message: they are shown even over budget."""
-    return frozenset({agent_key(m): m.id for m in messages if m.author_kind == "agent"}.values())
+    """Ids of every agent's last message: they are shown even over budget.
+
+    When that one was interrupted, the last finished one as well: half a sentence, or a note that
+    there was no answer, must not take the place of what the agent last stood for.
+    """
+    agents = [message for message in messages if message.author_kind == "agent"]
+    last = {agent_key(m): m.id for m in agents}
+    finished = {agent_key(m): m.id for m in agents if not m.interrupted}
+    return frozenset((*last.values(), *finished.values()))
 
 
 class Window:

@@ -194,6 +194,20 @@ def test_every_agents_last_word_is_really_there_even_over_budget(said, budget):
         assert body == message.text or len(message.text) > 4000
 
 
+def test_an_interrupted_message_does_not_take_the_place_of_the_last_finished_word():
+    messages = [
+        agent(1, "older"),
+        agent(2, "my position"),
+        *(human(n, "word " * 500) for n in range(3, 60)),
+        agent(60, "I would now", interrupted=True),
+        *(human(n, "word " * 500) for n in range(61, 90)),
+    ]
+    said = {s.id: s.body for s in spoken_in(shown(*messages, budget_chars=8_000))}
+    assert said[2] == "my position"
+    assert said[60] == "I would now"
+    assert 1 not in said
+
+
 @given(st.lists(st.integers(0, 3000), max_size=30), st.integers(2_000, 40_000))
 @settings(max_examples=100, deadline=None)
 def test_people_are_shown_from_the_newest_without_a_hole(lengths, budget):
