@@ -146,7 +146,7 @@ class ClaudeReader(LineReader):
                 if kind == "auth":  # it would go on for minutes
                     self.fail(kind, text_of(d, "error"), final=True)
             case "permission_denied":
-                self.emit("warning", text_of(d, "message"), name="denied")
+                self.warn(text_of(d, "message"), "denied")
             case _:
                 pass
 
@@ -197,6 +197,7 @@ class ClaudeReader(LineReader):
         # subtype may be "success" all the same
         if get(d, "is_error") is not True and text_of(d, "subtype") in ("", "success"):
             final = text_of(d, "result")
+            self.unclean = not final.strip()  # the answer then stands in the messages (C104)
             if final.strip():
                 self.answer = final
             self.close(ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Callable, Mapping
@@ -12,7 +13,6 @@ from core.model import (
     EngineTask,
     EngineTraits,
     Exit,
-    Outcome,
     OutcomeKind,
     Permission,
     Spawn,
@@ -26,6 +26,7 @@ from core.streams import (
     int_of,
     joined_prompt,
     tail,
+    telling,
     text_of,
 )
 
@@ -138,7 +139,7 @@ class GeminiReader(LineReader):
 
     def _error(self, d: JsonObject) -> None:
         text = text_of(d, "message")
-        self.emit("warning", text)
+        self.warn(text)
         if text_of(d, "severity") == "error":
             self.fail(classify(text), text)
 
@@ -159,18 +160,23 @@ class GeminiReader(LineReader):
         kind = classify(text, int(status[1]) if status else None)
         if text_of(d, "error", "type") == "FatalTurnLimitedError":
             kind = "crashed"
-        self.fail(kind, text)
+        self.fail(kind, message_in(text))
         self.close(ok=False)
 
-    def finish(self, end: Exit) -> Outcome:
-        """See ``core.ports.Reader``."""
-        outcome = super().finish(end)
-        if outcome.kind == "crashed" and end.code in _EXITS and not end.why:
+    def ended(self, end: Exit) -> Exit:
+        """See ``LineReader``."""
+        vague = self.error[0] if self.error else classify(end.stderr)
+        if vague == "crashed" and end.code in _EXITS and not end.why and not self.succeeded:
             # Its stderr is full of noise: the exit status is clearer (C100).
-            fix = self.fixes.get(_EXITS[end.code], "")
-            detail = outcome.detail or f"exit status {end.code}"
-            return Outcome(_EXITS[end.code], outcome.text, detail, outcome.session, fix=fix)
-        return outcome
+            said = self.error[1] if self.error else telling(end.stderr)
+            self.fail(_EXITS[end.code], said or f"exit status {end.code}")
+        return end
+
+
+def message_in(text: str) -> str:
+    """The words in an API error that is quoted as JSON, or the text as it is."""
+    found = re.search(r'"message":\s*("(?:[^"\\]|\\.)*")', text)
+    return str(json.loads(found[1], strict=False)) if found else text
 
 
 def about(d: JsonObject) -> str:

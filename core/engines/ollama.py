@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from core.errors import BadInput, PromptTooLong
-from core.model import EngineConfig, EngineTask, EngineTraits, Exit, HttpCall, Outcome, Usage
+from core.model import EngineConfig, EngineTask, EngineTraits, Exit, HttpCall, Usage
 from core.streams import JsonObject, LineReader, classify, get, int_of, list_of, text_of
 
 _DEFAULT = "http://127.0.0.1:11434"
@@ -63,7 +63,7 @@ class Ollama:
             raise PromptTooLong(f"about {fewest} tokens, but {model} holds {largest}")
         wanted = -(-(most + _ANSWER_TOKENS) // _STEP) * _STEP
         window = min(max(wanted, _SMALLEST_WINDOW), largest or _LARGEST_WINDOW, _LARGEST_WINDOW)
-        messages = [{"role": "user", "content": task.prompt}]
+        messages = [{"role": "user", "content": task.prompt.replace("\0", "")}]
         if task.context:
             messages.insert(0, {"role": "system", "content": task.context})
         body = {
@@ -134,14 +134,14 @@ class OllamaReader(LineReader):
             self.fail("crashed", "the answer was cut at the end of the model's window")
         self.close(ok=self.error is None)
 
-    def finish(self, end: Exit) -> Outcome:
-        """See ``core.ports.Reader``."""
+    def ended(self, end: Exit) -> Exit:
+        """See ``LineReader``."""
         if end.status and end.status >= 400 and not end.why:
             detail = self.error[1] if self.error else f"HTTP status {end.status}"
             self.error = (classify(detail, end.status), detail)
         elif self.error is None and not self.closed and not end.why:
             self.fail("crashed", end.detail or "the answer broke off before its end")
-        return super().finish(end)
+        return end
 
 
 def address(text: str) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from core.model import (
     EngineConfig,
     EngineTask,
     EngineTraits,
     Exit,
-    Outcome,
     OutcomeKind,
     Permission,
     Spawn,
@@ -147,7 +148,7 @@ class OpenCodeReader(LineReader):
         self.tool_start(call, tool, about(state))
         self.tool_end(call, tool, ok=text_of(state, "status") == "completed")
         if "specified a rule" in error or self._rejected:
-            self.emit("warning", tail(error, 200), name="denied")
+            self.warn(tail(error, 200), "denied")
 
     def _step_finish(self, d: JsonObject) -> None:
         self._reason = text_of(d, "part", "reason")
@@ -176,8 +177,8 @@ class OpenCodeReader(LineReader):
         named = kinds.get(text_of(d, "error", "name"))
         self.fail(named or classify(text, int_of(data, "statusCode") or None), text)
 
-    def finish(self, end: Exit) -> Outcome:
-        """See ``core.ports.Reader``."""
+    def ended(self, end: Exit) -> Exit:
+        """See ``LineReader``."""
         if end.code == 0 and self._reason and self.error is None and not end.why:
             if self._reason in ("stop", "end_turn", "unknown"):
                 self.close(ok=True)
@@ -187,7 +188,13 @@ class OpenCodeReader(LineReader):
                 self.fail("crashed", "the answer was cut at the model's output limit")
             elif self._reason == "content-filter":
                 self.fail("refused", "the provider's content filter stopped it")
-        return super().finish(end)
+        return replace(end, stderr=errors_logged(end.stderr) or end.stderr)
+
+
+def errors_logged(stderr: str) -> str:
+    """The error messages in its log, one a line (the log itself is long and full of stacks)."""
+    found = re.findall(r'\berror(?:\.\w+)?="((?:[^"\\]|\\.)*)"', stderr)
+    return "\n".join(dict.fromkeys(text.replace('\\"', '"') for text in found))
 
 
 def about(state: object) -> str:

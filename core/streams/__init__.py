@@ -1,6 +1,6 @@
 """PURE: from an engine's bytes to events, outcomes and words about them."""
 
-from core.streams.judge import classify, posing_as_answer, reset_time
+from core.streams.judge import classify, posing_as_answer, reset_time, telling
 from core.streams.lines import (
     MAX_LINE_BYTES,
     JsonLines,
@@ -34,6 +34,7 @@ __all__ = [
     "reset_time",
     "secret_values",
     "tail",
+    "telling",
     "text_of",
     "whole_characters",
 ]

@@ -42,6 +42,8 @@ class LineReader:
         self.shown: list[str] = []  # complete texts, in order
         self.error: tuple[OutcomeKind, str] | None = None
         self.trouble: tuple[OutcomeKind, str] | None = None  # what it is trying to get over
+        self.warned = ""
+        self.unclean = False  # it ended well, but not as it should
         self.closed = False  # the engine said itself that the run is over
         self.succeeded = False  # ... and that it went well
         self.unfinished_tool = False
@@ -60,7 +62,7 @@ class LineReader:
             self._dispatch(obj)
         while self._skipped < self._lines.skipped:
             self._skipped += 1
-            self.emit("warning", "one event was too long and was left out", name="skipped")
+            self.warn("one event was too long and was left out", "skipped")
         return self._take()
 
     def to_send(self) -> bytes:
@@ -75,6 +77,7 @@ class LineReader:
         """See ``core.ports.Reader``."""
         for obj in self._lines.end():
             self._dispatch(obj)
+        end = self.ended(end)
         outcome = self._judge(end)
         reset = reset_time(f"{outcome.detail}\n{outcome.text}") if outcome.kind == "quota" else ""
         return Outcome(
@@ -89,6 +92,10 @@ class LineReader:
         )
 
     # --- for subclasses -----------------------------------------------------------------
+
+    def ended(self, end: Exit) -> Exit:
+        """Called when all is read, before the judgement: a place to close, to fail, to tidy."""
+        return end
 
     def emit(self, *args: str, ok: bool = True, **fields: str) -> None:
         """Queue an event; the arguments are those of ``EngineEvent``."""
@@ -120,6 +127,11 @@ class LineReader:
             del self.shown[:-_MAX_SHOWN]
             self.unfinished_tool = False
             self.emit("message", text)
+
+    def warn(self, text: str, name: str = "") -> None:
+        """Something went not quite right; the newest one explains an empty answer."""
+        self.warned = text
+        self.emit("warning", text, name=name)
 
     def retry(self, kind: OutcomeKind, text: str) -> None:
         """The engine ran into trouble and tries again by itself; it may yet succeed."""
@@ -180,9 +192,10 @@ class LineReader:
             return Outcome(kind, "", text)
         if not text:
             nothing_used = not (self.usage.input_tokens or self.usage.output_tokens)
-            return Outcome("empty", "", NO_TOKENS if nothing_used else NO_TEXT)
+            return Outcome("empty", "", self.warned or (NO_TOKENS if nothing_used else NO_TEXT))
         # A failing exit after a proper end (a hook, our own signal) does not undo the answer.
-        return Outcome("answered", text, unclean=end.code not in (0, None) and not end.why)
+        odd = self.unclean or (end.code not in (0, None) and not end.why)
+        return Outcome("answered", text, unclean=odd)
 
     def _judge_failure(self, end: Exit) -> Outcome:
         text = self.so_far()

@@ -111,6 +111,6 @@ def _ending(work: asyncio.Future[None], exchange: _Exchange) -> Exit:
         if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
             if exchange.status is None:
                 return Exit(why="unreachable", detail=str(error) or type(error).__name__)
-            return Exit(status=exchange.status, detail=f"the answer broke off: {error}")
+            return Exit(status=exchange.status, detail="the connection ended in mid-answer")
         raise error
     return Exit(why="cancelled", status=exchange.status)
