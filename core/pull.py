@@ -152,39 +152,38 @@ class Holdback:
 
     def __init__(self) -> None:
         self._ground = Ground()
-        self._line = ""
-        self._given = 0
-        self._open = False
+        self._held = ""
+        self._shown: list[str] = []  # pieces of this line that were let go
 
     def feed(self, text: str) -> str:
         """Take the next characters, cut anywhere; return what may be shown now."""
-        shown: list[str] = []
-        for piece in _lines(text):
-            self._line += piece
-            if piece.endswith("\n"):
-                shown.append(self._end_line())
-            elif self._open or not self._may_become_marker():
-                self._open = True
-                shown.append(self._line[self._given :])
-                self._given = len(self._line)
-        return "".join(shown)
+        return "".join(self._take(piece) for piece in _lines(text))
 
     def flush(self) -> str:
         """The stream has ended: the rest that is no marker."""
-        return self._end_line()
+        return self._end_line("")
 
-    def _end_line(self) -> str:
-        line, given = self._line, self._given
-        self._line, self._given, self._open = "", 0, False
-        if self._ground.step(line) and _read(line) is not None:
+    def _take(self, piece: str) -> str:
+        if piece.endswith("\n"):
+            return self._end_line(piece)
+        self._held += piece
+        if not self._shown and self._may_become_marker():
             return ""
-        return line[given:]
+        piece, self._held = self._held, ""
+        self._shown.append(piece)
+        return piece
+
+    def _end_line(self, piece: str) -> str:
+        rest = self._held + piece
+        line = "".join(self._shown) + rest
+        self._held, self._shown = "", []
+        return "" if self._ground.step(line) and _read(line) is not None else rest
 
     def _may_become_marker(self) -> bool:
-        body = self._line.lstrip(" \t")
-        if len(self._line) > MAX_LINE_CHARS or not _marker_may_begin(body):
+        body = self._held.lstrip(" \t")
+        if len(self._held) > MAX_LINE_CHARS or not _marker_may_begin(body):
             return False
-        indent = self._line[: len(self._line) - len(body)]
+        indent = self._held[: len(self._held) - len(body)]
         return not body or copy(self._ground).step(f"{indent}x")
 
 
