@@ -117,6 +117,8 @@ class Api:
             raise ChatUnsure(
                 f"No answer from Slack to {method} ({type(error).__name__})."
             ) from error
+        except AttributeError as error:  # how the SDK meets a plain text with status 200
+            raise ChatUnsure(f"Something else than Slack answered {method}.") from error
         fields = answer.data if isinstance(answer.data, dict) else {}
         return fields, answer.headers
 

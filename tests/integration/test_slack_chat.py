@@ -152,6 +152,17 @@ async def test_a_look_up_without_answer_costs_the_deadline_only(slack, desk) -> 
     assert (event.author.name, event.author.trusted) == (ALICE, False)
 
 
+async def test_a_failing_look_up_is_not_asked_again_at_once(slack, desk) -> None:
+    slack.refuse("users.info", "internal_error", times=9)
+    async with running(SlackChat(config(slack)), desk):
+        for n in range(3):
+            await slack.say(f"message {n}", user=BOB)
+        await took(slack, desk, 3)
+        await settled(slack)
+    assert len(slack.calls("users.info")) == 1
+    assert [e.text for e in desk.taken] == ["message 0", "message 1", "message 2"]
+
+
 async def test_thread_replies_dms_files_and_broadcasts(slack, desk) -> None:
     async with running(SlackChat(config(slack)), desk):
         root = await slack.say("morning")
@@ -371,8 +382,8 @@ async def test_a_lost_link_is_replaced_and_nothing_is_lost(slack, desk, how) -> 
         await slack.say("after")
         await took(slack, desk, 2)
         await settled(slack)
-        assert len(ready) == 2
-        assert [s for s in slack.events.sockets if s in before] == []
+        await slack.until(lambda: len(ready) == 2, "the link to be replaced")
+        await slack.until(lambda: before[0] not in slack.events.sockets, "the old link to end")
     assert {e.text for e in desk.taken} == {"before", "after"}
 
 

@@ -198,6 +198,17 @@ async def test_a_breakdown_leaves_it_open(slack, chat, status) -> None:
     assert len(slack.calls("chat.postMessage")) == 1
 
 
+@pytest.mark.parametrize("status", [200, 502])
+@pytest.mark.parametrize(
+    "text", [("text/html", "<p>busy</p>"), ("text/plain", "busy"), ("application/json", "{bro")]
+)
+async def test_an_answer_that_is_not_slack_s_leaves_it_open(slack, chat, status, text) -> None:
+    root = await slack.say("q")
+    slack.api.faults.append(Fault("chat.postMessage", status=status, text=text))
+    with pytest.raises(ChatUnsure):
+        await chat.post(at(root), Post("n1", "a"))
+
+
 async def test_nobody_there_is_unsure_too(chat, slack) -> None:
     dead = SlackChat(SlackConfig(bot_token="xoxb-1", api_url="http://127.0.0.1:1/api"))
     with pytest.raises(ChatUnsure):

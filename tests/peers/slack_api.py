@@ -40,7 +40,8 @@ class Call:
 class Fault:
     """What happens to the next ``times`` calls of ``method`` that ``match``.
 
-    ``takes_effect``: the call is done all the same; ``cut``: the connection ends without an answer.
+    ``takes_effect``: the call is done all the same; ``cut``: the connection ends without an answer;
+    ``text``: (content type, text) instead of the JSON ``body``.
     """
 
     method: str
@@ -50,6 +51,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     takes_effect: bool = False
     cut: bool = False
+    text: tuple[str, str] = ("", "")
     match: Callable[[Json], bool] = lambda _args: True
 
 
@@ -114,6 +116,9 @@ class WebApi:
     def _fail(self, request: web.Request, fault: Fault) -> web.Response:
         if fault.cut and isinstance(request.transport, asyncio.Transport):
             request.transport.abort()
+        kind, text = fault.text
+        if kind:
+            return web.Response(text=text, content_type=kind, status=fault.status)
         return web.json_response(fault.body, status=fault.status, headers=fault.headers)
 
     async def call(self, method: str, args: Json, token: str) -> Json:
