@@ -28,7 +28,6 @@ from tests.unit.packs import (
     some_facts,
 )
 
-M = "<!-- pull:memory: all of #private -->"
 bulky = Candidate(tuple(f"- point {n} " + "x" * 90 for n in range(100)), "<!-- pull:plan: all -->")
 
 
