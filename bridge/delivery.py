@@ -53,11 +53,11 @@ class Delivery:
             while True:
                 self._wake.clear()
                 now = time.time()
-                due, later = await self._records.do(outbox.conversations_due, now)
-                for conversation_id in due:
-                    if conversation_id not in self._draining:
-                        self._draining.add(conversation_id)
-                        group.create_task(self._drain(conversation_id))
+                busy = frozenset(self._draining)
+                items, later = await self._records.do(outbox.take_due, busy, now)
+                for item in items:
+                    self._draining.add(item.conversation.id)
+                    group.create_task(self._drain(item))
                 wait_s = POLL_S if later is None else min(POLL_S, max(0.01, later - now))
                 try:
                     async with asyncio.timeout(wait_s):
@@ -73,12 +73,13 @@ class Delivery:
                 return
             await asyncio.sleep(0.02)
 
-    async def _drain(self, conversation_id: int) -> None:
+    async def _drain(self, first: Outgoing) -> None:
+        """Send ``first`` and what is owed to its conversation after it."""
+        conversation_id = first.conversation.id
+        item: Outgoing | None = first
         try:
-            while True:
+            while item is not None and await self._send(item):
                 item = await self._records.do(outbox.take_next, conversation_id, time.time())
-                if item is None or not await self._send(item):
-                    return
         except Exception:  # the loop must live; the row stays owed and is tried again
             log.exception("delivery.broke", conversation=conversation_id)
             await asyncio.sleep(POLL_S)

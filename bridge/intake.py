@@ -30,7 +30,7 @@ from core.errors import BadInput, NotAllowed
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Turn
 from core.records import messages, outbox, runs, turns
 from core.records.thread import Records
-from core.words import HELP, header_text, say_context, say_status
+from core.words import HELP, header_text, literal, say_context, say_status
 
 log = structlog.get_logger()
 
@@ -241,7 +241,7 @@ class _Taken:
         )
         message_id, _ = messages.add_event(conversation.id, spoken, addressed=True)
         if isinstance(intention, Ask):
-            asked = f"**{self.event.author.name} asks:** {text}"
+            asked = f"**{literal(self.event.author.name)} asks:** {text}"
             outbox.add_post(
                 conversation.id,
                 "header",
@@ -339,10 +339,13 @@ class _Taken:
             mode=intention.mode or policy.mode,
             now=self.now,
         )
+        self._queued(conversation, turn_id, kind)
+        return None
+
+    def _queued(self, conversation: Conversation, turn_id: int, kind: str) -> None:
         if kind == "roundtable":
             self._post_header(conversation, turn_id)
         log.debug("turn.queued", turn=turn_id, conversation=conversation.id, kind=kind)
-        return None
 
     def _post_header(self, conversation: Conversation, turn_id: int) -> None:
         turn = turns.get_turn(turn_id)
@@ -369,7 +372,7 @@ class _Taken:
             return Reply("Nothing runs or waits here.")
         self.stopped += [turn.id for turn in ended]
         count = f" {len(ended)} questions" if len(ended) > 1 else ""
-        self._notice(conversation, Reply(f"Stopped{count} by {self.event.author.name}."))
+        self._notice(conversation, Reply(f"Stopped{count} by {literal(self.event.author.name)}."))
         for turn in ended:
             if turn.header is not None:
                 stopped = replace(turn, state="cancelled")
@@ -407,8 +410,7 @@ class _Taken:
             mode=turn.mode,
             now=self.now,
         )
-        if turn.kind == "roundtable":
-            self._post_header(conversation, again)
+        self._queued(conversation, again, turn.kind)
         return Reply("Trying again.")
 
 

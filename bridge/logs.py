@@ -24,11 +24,15 @@ def set_up(level: str, to_file: Path | None = None) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    # Tracebacks without local variables: those hold messages and tokens.
     if people:
-        last: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+        last: list[structlog.typing.Processor] = [
+            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        ]
     else:
+        bare = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
         last = [
-            structlog.processors.dict_tracebacks,
+            structlog.processors.ExceptionRenderer(bare),
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ]
     structlog.configure(

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -28,7 +28,6 @@ from core.model import (
     Participant,
     Permission,
     Project,
-    Pull,
     PulledResult,
     Run,
     Said,
@@ -60,7 +59,9 @@ class RunEngine(Protocol):
         on_spawn: Callable[[int, float], Awaitable[None]],
         limits: Limits,
         cancel: asyncio.Event,
-    ) -> Outcome: ...
+    ) -> Outcome:
+        """Give ``task`` to ``engine`` and see it through to its end; always an outcome."""
+        ...
 
 
 class Progress(Protocol):
@@ -68,11 +69,17 @@ class Progress(Protocol):
 
     def started(
         self, run_id: str, conversation: Conversation, turn: Turn, seat: Participant
-    ) -> None: ...
+    ) -> None:
+        """A run has begun."""
+        ...
 
-    def event(self, run_id: str, event: EngineEvent) -> None: ...
+    def event(self, run_id: str, event: EngineEvent) -> None:
+        """The engine said something."""
+        ...
 
-    def ended(self, run_id: str) -> None: ...
+    def ended(self, run_id: str) -> None:
+        """The run is over."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,47 @@ async def take_turn(turn: Turn, house: House, cancel: asyncio.Event) -> TurnStat
 
 
 @dataclass(frozen=True, slots=True)
+class _Asking:
+    """A way to put the question: a pack, and the engine session it goes to ("" = a new one)."""
+
+    pack: ContextPack
+    resume: str = ""
+
+    def of(self, task: EngineTask) -> EngineTask:
+        return replace(task, context=self.pack.context, prompt=self.pack.prompt, resume=self.resume)
+
+
+def _asking(
+    pack: ContextPack,
+    request: PackRequest,
+    engine: Engine | None,
+    chain: Sequence[Run],
+    pulled: Sequence[PulledResult],
+) -> tuple[_Asking, ...]:
+    """How to ask: as it is, or for a follow-up in the same session, else with everything again."""
+    if not chain:
+        return (_Asking(pack),)
+    last = not request.can_pull
+    earlier = "\n\n".join(run.answer for run in chain if run.answer)
+    whole = build_followup(request, pulled, last=last, earlier=earlier)
+    afresh = _Asking(replace(pack, prompt=whole))
+    session = chain[-1].session
+    if engine is None or not engine.traits.resumes or not session:
+        return (afresh,)
+    brought = tuple(f"pulled {p.pull.kind}: {len(p.hits)} found" for p in pulled)
+    short = replace(
+        pack,
+        reason="follow-up in the same session",
+        sections=(),
+        message_ids=(),
+        dropped=(),
+        prompt=build_followup(request, pulled, last=last),
+        notes=brought,
+    )
+    return (_Asking(short, session), afresh)
+
+
+@dataclass(frozen=True, slots=True)
 class _Table:
     """One turn being worked on."""
 
@@ -156,6 +204,7 @@ class _Table:
             pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
             request = await self._request(step, seat)
             pack = build_context_pack(request, await self.gather.facts(step.round))
+            asking = _asking(pack, request, self.house.engines.get(seat.engine), chain, pulled)
             opened = time.time()
             await self.house.records.do(
                 open_step,
@@ -165,18 +214,16 @@ class _Table:
                 seat,
                 self.house.voice,
                 can_write=request.permission != "plan",
-                receipt=receipt(pack),
+                receipt=receipt(asking[0].pack),
                 pulled=pulled,
                 asked_by=chain[-1].id if chain else "",
                 now=opened,
             )
-            log.debug(
-                "run.opened", engine=seat.engine, round=step.round, seat=step.seat, hop=step.hop
-            )
+            log.debug("run.opened", engine=seat.engine, **asdict(step))
             self.house.wake_delivery()
             self.house.progress.started(run_id, self.conversation, self.turn, seat)
             try:
-                outcome, fresh = await self._ask(run_id, pack, request, chain, pulled)
+                outcome, fresh = await self._ask(run_id, asking, request)
             finally:
                 self.house.progress.ended(run_id)
             closing = Closing(
@@ -185,7 +232,7 @@ class _Table:
                 step,
                 seat,
                 outcome,
-                _asked(done, step),
+                tuple(pull for run in chain for pull in run.pulls),
                 fresh,
                 self.house.policy.max_followups,
             )
@@ -196,7 +243,7 @@ class _Table:
                 state=state,
                 outcome=outcome.kind,
                 hop=step.hop,
-                pack_chars=pack.chars,
+                pack_chars=asking[0].pack.chars,
                 seconds=round(time.time() - opened, 2),
                 input_tokens=outcome.usage.input_tokens,
                 output_tokens=outcome.usage.output_tokens,
@@ -223,12 +270,7 @@ class _Table:
         )
 
     async def _ask(
-        self,
-        run_id: str,
-        pack: ContextPack,
-        request: PackRequest,
-        chain: Sequence[Run],
-        pulled: Sequence[PulledResult],
+        self, run_id: str, asking: Sequence[_Asking], request: PackRequest
     ) -> tuple[Outcome, bool]:
         """Ask the engine; says as well whether a lost session made a fresh start necessary."""
         seat = request.participant
@@ -239,28 +281,20 @@ class _Table:
         scratch = await asyncio.to_thread(_scratch, self.house.policy.scratch / run_id)
         task = EngineTask(
             run_id=run_id,
-            context=pack.context,
-            prompt=pack.prompt,
+            context="",
+            prompt="",
             cwd=self.project.path,
             scratch=str(scratch),
             permission=request.permission,
             model=seat.model,
         )
-        resume = chain[-1].session if chain and engine.traits.resumes else ""
         try:
-            if not chain:
-                return await self._run(engine, task), False
-            last = not request.can_pull
-            if resume:
-                followup = build_followup(request, pulled, last=last)
-                outcome = await self._run(
-                    engine, replace(task, context="", prompt=followup, resume=resume)
-                )
-                if outcome.kind != "session-lost":
-                    return outcome, False
-            earlier = "\n\n".join(run.answer for run in chain if run.answer)
-            followup = build_followup(request, pulled, last=last, earlier=earlier)
-            return await self._run(engine, replace(task, prompt=followup)), bool(resume)
+            first, *rest = asking
+            outcome = await self._run(engine, first.of(task))
+            if outcome.kind == "session-lost" and rest:
+                await self.house.records.do(runs.set_receipt, run_id, receipt(rest[0].pack))
+                return await self._run(engine, rest[0].of(task)), True
+            return outcome, False
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
@@ -321,10 +355,6 @@ def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:
         for run in done
         if run.step == Step(step.round, step.seat, hop) and run.state == "answered"
     )
-
-
-def _asked(done: Sequence[Run], step: Step) -> tuple[Pull, ...]:
-    return tuple(pull for run in _chain(done, step) for pull in run.pulls)
 
 
 def _prepared(project: Project) -> Project:

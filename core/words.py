@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ def header_state(turn: Turn, runs: Sequence[Run]) -> str:
 def header_text(turn: Turn, runs: Sequence[Run]) -> str:
     """A roundtable's header: topic, then a line per round with each seat's standing."""
     state = header_state(turn, runs)
-    lines = [f"**Roundtable** · {state}", "", f"> {_one_line(turn.prompt, 300)}", ""]
+    lines = [f"**Roundtable** · {state}", "", f"> {literal(turn.prompt, 300)}", ""]
     last = {(run.step.round, run.step.seat): run for run in runs}
     for number in range(turn.rounds):
         marks: list[str] = []
@@ -76,9 +77,8 @@ def say_status(waiting: Sequence[Turn], owed: int, dead: int, now: float) -> str
     for turn in waiting:
         seats = ", ".join(seat_name(seat) for seat in turn.seats)
         age = int(now - turn.queued_at)
-        lines.append(
-            f"- {turn.state}, {age} s: {_one_line(turn.prompt, 80)} → {seats} (asked by {turn.asker})"
-        )
+        what = literal(turn.prompt, 80)
+        lines.append(f"- {turn.state}, {age} s: {what} → {seats} (asked by {literal(turn.asker)})")
     text = "\n".join(lines) if lines else "Nothing runs or waits here."
     if owed:
         text += f"\n\nPosts on their way in all threads: {owed}."
@@ -92,7 +92,7 @@ def say_context(found: Sequence[dict[str, Any]], wanted: str) -> str:
     chosen = [run for run in found if run["run"].startswith(wanted)] if wanted else list(found)
     if not chosen:
         return (
-            f"There is no run “{_one_line(wanted, 40)}” in this thread."
+            f"There is no run “{literal(wanted, 40)}” in this thread."
             if wanted
             else "No run yet in this thread."
         )
@@ -111,7 +111,7 @@ def pulled_text(pulled: Sequence[PulledResult]) -> str:
     for item in pulled:
         hits = item.note or f"{len(item.hits)} found"
         lines.append(
-            f"🔎 {_one_line(item.pull.kind, 20)}: “{_one_line(item.pull.query, 120)}” · {hits}"
+            f"🔎 {literal(item.pull.kind, 20)}: “{literal(item.pull.query, 120)}” · {hits}"
         )
     return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
 
@@ -119,10 +119,10 @@ def pulled_text(pulled: Sequence[PulledResult]) -> str:
 def say_receipt(run: dict[str, Any]) -> str:
     """One run's receipt as Markdown: mode, reason, budget, a bar per section, what was left out."""
     name = f"{run['persona']} ({run['engine']})" if run["persona"] else run["engine"]
+    size = f"{run['chars']:,} of {run['budget']:,} characters"
     lines = [
         f"**Run `{run['run'][:8]}`** · {name} · {run['state']}",
-        f"Mode {run['mode']} ({run['reason']}) · {run['chars']:,} of {run['budget']:,} characters"
-        f" · about {run['tokens']:,} tokens",
+        f"Mode {run['mode']} ({run['reason']}) · {size}, about {run['estimated_tokens']:,} tokens",
         "",
         "| section | tier | used | of | hash | |",
         "|---|---|---|---|---|---|",
@@ -131,15 +131,16 @@ def say_receipt(run: dict[str, Any]) -> str:
     for section in run["sections"]:
         bar = "█" * round(8 * section["used"] / top) or "▏"
         cut = f" {section['cut']}" if section["cut"] else ""
-        lines.append(
-            f"| {section['name']} | {section['tier']} | {section['used']:,} | {section['granted']:,} "
-            f"| {section['hash'][:8]} | {bar}{cut} |"
-        )
+        used, granted = f"{section['used']:,}", f"{section['granted']:,}"
+        cells = (section["name"], section["tier"], used, granted, section["hash"][:8], bar + cut)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += [f"\nLeft out: {', '.join(run['dropped'])}"] if run["dropped"] else []
     lines += [f"\nNote: {note}" for note in run.get("notes", [])]
     return "\n".join(lines)
 
 
-def _one_line(text: str, limit: int) -> str:
+def literal(text: str, limit: int = 80) -> str:
+    """Somebody's words or name inside our Markdown: one line, shown as written, never markup."""
     line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    line = line if len(line) <= limit else line[: limit - 1] + "…"
+    return re.sub(r"([\\`*_{}\[\]<>#|~!])", r"\\\1", line)

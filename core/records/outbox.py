@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from peewee import fn
@@ -103,6 +103,20 @@ def conversations_due(now: float) -> tuple[tuple[int, ...], float | None]:
     rows = cast(list[tuple[int, float]], list(heads))
     later = [due for _, due in rows if due > now]
     return tuple(conversation for conversation, due in rows if due <= now), min(later, default=None)
+
+
+def take_due(
+    busy: Collection[int], now: float, limit: int = 20
+) -> tuple[tuple[Outgoing, ...], float | None]:
+    """``take_next`` for conversations that are due and not ``busy``, and when to look again.
+
+    At most ``limit`` at a time: when more are due, "when" is now.
+    """
+    conversations, later = conversations_due(now)
+    due = [conversation for conversation in conversations if conversation not in busy]
+    taken = [take_next(conversation, now) for conversation in due[:limit]]
+    when = now if len(due) > limit else later
+    return tuple(item for item in taken if item is not None), when
 
 
 def take_next(conversation_id: int, now: float) -> Outgoing | None:

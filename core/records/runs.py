@@ -61,6 +61,13 @@ def set_session(run_id: str, session: str) -> None:
     RunRow.update(session=session).where(RunRow.id == run_id).execute()
 
 
+def set_receipt(run_id: str, receipt: dict[str, Any]) -> None:
+    """What was sent is not what was planned (a lost session): the receipt says so."""
+    RunRow.update(receipt=json.dumps(receipt, ensure_ascii=False)).where(
+        RunRow.id == run_id
+    ).execute()
+
+
 def settle_run(
     run_id: str,
     state: RunState,

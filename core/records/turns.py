@@ -72,6 +72,14 @@ def claim(excluded: Sequence[int], now: float) -> Turn | None:
     return to_turn(TurnRow.get_by_id(row.id))
 
 
+def claim_up_to(limit: int, excluded: Sequence[int], now: float) -> tuple[Turn, ...]:
+    """``claim`` until ``limit`` are taken or none is left: in one transaction, oldest first."""
+    taken: list[Turn] = []
+    while len(taken) < limit and (turn := claim(excluded, now)):
+        taken.append(turn)
+    return tuple(taken)
+
+
 def get_turn(turn_id: int) -> Turn | None:
     """The turn with this id."""
     row = TurnRow.get_or_none(TurnRow.id == turn_id)

@@ -1,0 +1,59 @@
+"""What Moot says: other people's words inside it stay words."""
+
+from core.markup.parse import parse
+from core.model import Participant, Run, Step, Turn
+from core.words import header_state, header_text, label_of, literal, say_context, status_text
+
+TURN = Turn(
+    1,
+    1,
+    "roundtable",
+    "tabs?",
+    1,
+    "Kim",
+    (Participant("claude", "architect"), Participant("codex")),
+    2,
+    "running",
+)
+
+
+def run(round_, seat, state):
+    return Run(f"r{round_}{seat}", 1, Step(round_, seat), state)
+
+
+def test_header_shows_each_seat_in_each_round():
+    text = header_text(TURN, [run(0, 0, "answered"), run(0, 1, "failed"), run(1, 0, "open")])
+    assert "round 2/2" in text
+    assert "- Round 1: ✅ architect (claude), ⚠️ codex" in text
+    assert "- Round 2: 💬 architect (claude), ▫️ codex" in text
+
+
+def test_end_states_are_honest():
+    def done(state, *runs):
+        return header_state(
+            Turn(**{f: getattr(TURN, f) for f in TURN.__slots__} | {"state": state}), runs
+        )
+
+    assert done("queued") == "waiting"
+    assert done("done", run(0, 0, "answered")) == "complete"
+    assert done("done", run(0, 0, "answered"), run(0, 1, "failed")) == "partial"
+    assert done("failed", run(0, 0, "failed")) == "failed"
+    assert done("cancelled", run(0, 0, "answered")) == "stopped"
+
+
+def test_labels():
+    assert label_of(TURN, TURN.seats[0], 0) == "architect (claude) · round 1/2"
+    assert status_text("claude", "", 75) == "⏳ claude is working · 1 min 15 s"
+
+
+def test_somebodys_words_are_one_line_and_no_markup():
+    text = literal("# big\n**bold** [x](http://evil.test) <!channel> | a `b`")
+    assert "\n" not in text
+    shown = repr(parse(text))
+    for node in ("Heading", "Bold", "CodeSpan", "Table"):
+        assert node + "(" not in shown
+
+
+def test_an_unknown_run_is_said():
+    assert "There is no run" in say_context((), "ab*c")
+    assert say_context((), "") == "No run yet in this thread."
