@@ -109,23 +109,28 @@ class Gather:
 
     async def _load(self) -> Loaded:
         self._on_load()
-        said, total = await self._records.do(self._read)
-        notes = list(self._notes)
-        try:
-            async with asyncio.timeout(SOURCE_DEADLINE_S):
-                stack = await asyncio.to_thread(tech_stack, Path(self._project.path))
-        except (OSError, TimeoutError) as error:
-            log.warning("source.failed", source="project", error=type(error).__name__)
-            stack, notes = (), [*notes, f"project: not read ({type(error).__name__})"]
+        (said, total), (stack, notes) = await asyncio.gather(
+            self._records.do(self._read), self._stack()
+        )
+        belonging = self._belonging(said)
         facts = PackFacts(
             project=ProjectFacts(self._project.name, self._project.path, stack),
-            messages=self._belonging(said),
-            message_count=total,
+            messages=belonging,
+            message_count=total - (len(said) - len(belonging)),
             people=_people(said),
             seats=self._turn.seats,
-            notes=tuple(notes),
+            notes=(*self._notes, *notes),
         )
         return Loaded(facts, max((message.id for message in said), default=0))
+
+    async def _stack(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The project's tech stack, and notes on what could not be read."""
+        try:
+            async with asyncio.timeout(SOURCE_DEADLINE_S):
+                return await asyncio.to_thread(tech_stack, Path(self._project.path)), ()
+        except (OSError, TimeoutError) as error:
+            log.warning("source.failed", source="project", error=type(error).__name__)
+            return (), (f"project: not read ({type(error).__name__})",)
 
     def _read(self) -> tuple[tuple[Message, ...], int]:
         return (

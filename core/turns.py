@@ -258,6 +258,7 @@ class _Table:
             prompt=self.turn.prompt,
             prompt_message_id=self.turn.prompt_message_id,
             participant=seat,
+            asker=self.turn.asker,
             persona_text=await self.gather.persona(seat),
             mode=self.turn.mode,
             budget_chars=policy.budget_chars,
