@@ -69,7 +69,7 @@ _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
         "overloaded",  # the service cannot be reached, or broke: what helps is the same, later
         (
             r"connection (failed|refused|error|reset|closed)|fetch failed"
-            r"|ECONN|ENOTFOUND|EAI_AGAIN"
+            r"|ECONN|\bENOTFOUND|EAI_AGAIN"
             r"|unable to connect|socket|stream (disconnected|closed)|network|terminated"
             r"|idle timeout|timed out|cannot connect|\b5\d\d\b|internal server error|server_error"
         ),
@@ -126,6 +126,7 @@ _FLAGS = re.IGNORECASE | re.DOTALL
 
 # Known shapes, matched against the whole text: an answer that talks about limits or sign-in must
 # never be taken for one of these, so each is a notice from its first word to its last.
+_MORE = r"(?:\s*[.,:;·∙•(|—-].*)?"  # the rest of a notice begins with a mark, not with a word
 _RESET = r"(?:try again|resets?|will reset|upgrade|wait|please)\b"
 _QUOTA_SHAPES = (
     (
@@ -137,17 +138,17 @@ _QUOTA_SHAPES = (
         r"you(?:'|’)?(?:ve| have) (?:hit|reached|exceeded) your (?:\S+ ){0,2}limit"
         rf"(?:[\s.,:;·∙•|-]*(?:{_RESET}.*)?)"
     ),
-    r"(?:your )?credit balance is too low.*",
-    r"quota exceeded\b.*",
-    r"you (?:have )?exhausted your (?:\S+ ){0,2}quota.*",
+    rf"(?:your )?credit balance is too low{_MORE}",
+    rf"quota exceeded{_MORE}",
+    rf"you (?:have )?exhausted your (?:\S+ ){{0,2}}quota(?: on this model)?{_MORE}",
 )
 _AUTH_SHAPES = (
-    r"not (?:logged|signed) in\b.{0,80}",
-    r"(?:invalid api key|oauth token has expired|login expired|session expired)\b.{0,120}",
-    r"(?:please )?run /login\b.{0,80}",
-    r"failed to authenticate\b.{0,200}",
+    rf"not (?:logged|signed) in{_MORE}",
+    rf"(?:invalid api key|oauth token has expired|login expired|session expired){_MORE}",
+    rf"(?:please )?run /login{_MORE}",
+    rf"failed to authenticate{_MORE}",
 )
-_FULL_SHAPES = (r"prompt is too long\b.{0,120}", r"input is too long\b.{0,120}")
+_FULL_SHAPES = (rf"(?:prompt|input) is too long{_MORE}",)
 
 _SHAPES: tuple[tuple[OutcomeKind, tuple[str, ...]], ...] = (
     ("quota", _QUOTA_SHAPES),
@@ -182,10 +183,11 @@ def posing_as_answer(text: str) -> OutcomeKind | None:
 _EPOCH = re.compile(r"\|(\d{10}|\d{13})\b")
 _DATE = r"[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?(?:, \d{4})?,? (?:at )?"
 _SPAN = r"\d+ (?:day|hour|minute|second)s?"
+_SPANS = rf"{_SPAN}(?:,? (?:and )?{_SPAN})*"
 _CLOCK = re.compile(
     r"(?:resets?|reset|try again|available again)(?: at| on| in)?\s+"
     rf"((?:{_DATE})?\d{{1,2}}(?::\d{{2}})?\s*[AaPp]\.?[Mm]\.?|\d{{1,2}}:\d{{2}}"
-    rf"|{_SPAN}(?:,? (?:and )?{_SPAN})*)"
+    rf"|{_SPANS})"
     r"(\s*\([A-Za-z_]+/[A-Za-z_/]+\)|\s*(?:UTC|GMT|[A-Z]{3,4}\b))?",
     re.IGNORECASE,
 )
@@ -198,7 +200,7 @@ def reset_time(text: str) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
     if found := _CLOCK.search(text):
         at, zone = found[1].strip().rstrip("."), (found[2] or "").strip(" ()")
-        if zone or re.fullmatch(_SPAN, at.split(",")[-1].split("and ")[-1].strip()):
+        if zone or re.fullmatch(_SPANS, at):
             return f"in {at}" if not zone else f"{at} {zone}"
         return f"{at} (this host's time)"
     return ""

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -38,16 +39,15 @@ class Child:
 
     def __init__(
         self,
-        plan: Spawn,
+        program: Program,
         task: EngineTask,
-        env: dict[str, str],
         reader: Reader,
         *,
         on_event: Callable[[EngineEvent], None],
         limits: Limits,
         cancel: asyncio.Event,
     ) -> None:
-        self._plan, self._task, self._env, self._reader = plan, task, env, reader
+        self._program, self._task, self._reader = program, task, reader
         self._on_event, self._limits, self._cancel = on_event, limits, cancel
         self._abandoned = asyncio.Event()
         self._nudge = asyncio.Event()
@@ -62,9 +62,11 @@ class Child:
         self._out_pipe: BinaryIO | None = None
         self._exited: asyncio.Task[int] | None = None
 
-    async def run(self, on_spawn: Callable[[int, float], Awaitable[None]]) -> Outcome:
+    async def run(
+        self, on_start: Callable[[], None], on_spawn: Callable[[int, float], Awaitable[None]]
+    ) -> Outcome:
         """See ``core.engines.process.run``. Settles everything also when cancelled."""
-        work = asyncio.ensure_future(self._run(on_spawn))
+        work = asyncio.ensure_future(self._run(on_start, on_spawn))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -76,20 +78,19 @@ class Child:
                 log.warning("run.failed_while_cancelled", error=repr(error))
             raise
 
-    async def _run(self, on_spawn: Callable[[int, float], Awaitable[None]]) -> Outcome:
-        problem = await asyncio.to_thread(prepare, self._plan, self._task, self._env)
-        if isinstance(problem, Outcome):
-            return problem
+    async def _run(
+        self, on_start: Callable[[], None], on_spawn: Callable[[int, float], Awaitable[None]]
+    ) -> Outcome:
         try:
-            process = await self._spawn(problem)
+            process = await self._spawn()
         except OSError as error:
             self._close()
-            return spawn_failure(error, problem)
-        log.debug("run.started", pid=process.pid)
+            return spawn_failure(error, self._program.path)
         self._exited = asyncio.ensure_future(process.wait())
         why: Why = "cancelled"
         forced = True
         try:
+            on_start()
             started = await asyncio.to_thread(tree.started_at, process.pid)
             async with asyncio.timeout(SPAWN_RECORD_S):
                 await on_spawn(process.pid, started)
@@ -108,7 +109,7 @@ class Child:
 
     # --- starting -------------------------------------------------------------------------
 
-    async def _spawn(self, program: str) -> asyncio.subprocess.Process:
+    async def _spawn(self) -> asyncio.subprocess.Process:
         """Start the program with pipes of our own.
 
         Not asyncio's: its ``wait`` may itself wait for pipes that a grandchild holds open.
@@ -123,10 +124,10 @@ class Child:
                 fcntl.fcntl(out_read, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         try:
             process = await asyncio.create_subprocess_exec(
-                program,
-                *self._plan.argv[1:],
-                cwd=self._plan.cwd,
-                env=self._env,
+                self._program.path,
+                *self._program.plan.argv[1:],
+                cwd=self._program.plan.cwd,
+                env=self._program.env,
                 stdin=in_read,
                 stdout=out_write,
                 stderr=err_write,
@@ -140,6 +141,7 @@ class Child:
         finally:
             for fd in theirs:
                 os.close(fd)
+        log.debug("run.started", pid=process.pid)
         self._out_pipe = os.fdopen(out_read, "rb", buffering=0)
         out, _ = await loop.connect_read_pipe(
             lambda: _Pipe(self._on_stdout, self._out_ended.set), self._out_pipe
@@ -154,8 +156,8 @@ class Child:
         self._transports = [out, err]
         self._stdin = stdin
         self._last = self._began = loop.time()
-        if self._plan.stdin:
-            stdin.write(self._plan.stdin)
+        if self._program.plan.stdin:
+            stdin.write(self._program.plan.stdin)
         stdin.write_eof()  # after all that was written has gone
         return process
 
@@ -216,7 +218,9 @@ class Child:
     async def _settle(self, pid: int) -> int:
         """End the child and all it started, close the pipes; returns the exit status."""
         assert self._exited is not None
-        known = await asyncio.to_thread(tree.descendants, pid)
+        # One that is gone has no children any more: those left are found by the run's mark.
+        gone = self._exited.done()
+        known = [] if gone else await asyncio.to_thread(tree.descendants, pid)
         for sig, patience_s in (
             (signal.SIGINT, INTERRUPT_S),
             (signal.SIGTERM, TERMINATE_S),
@@ -290,8 +294,17 @@ def _interruptible() -> Callable[[], object] | None:
     return lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def prepare(plan: Spawn, task: EngineTask, env: dict[str, str]) -> str | Outcome:
-    """Write the files, find the program. Returns its absolute path, or why it cannot start."""
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A process ready to be started: ``path`` is the program's absolute one."""
+
+    path: str
+    plan: Spawn
+    env: dict[str, str]
+
+
+def prepare(plan: Spawn, task: EngineTask, env: dict[str, str]) -> Program | Outcome:
+    """Write the files, find the program; or why it cannot start. Blocking."""
     if not Path(plan.cwd).is_dir():
         return Outcome("bad-config", detail=f"the project folder {plan.cwd} does not exist")
     try:
@@ -310,7 +323,7 @@ def prepare(plan: Spawn, task: EngineTask, env: dict[str, str]) -> str | Outcome
         there = Path(wanted).exists() if "/" in wanted else False
         says = "is not an executable file" if there else "was not found"
         return Outcome("missing-binary", detail=f"{plan.argv[0]} {says}")
-    return str(Path(program).absolute())
+    return Program(str(Path(program).absolute()), plan, env)
 
 
 def spawn_failure(error: OSError, program: str) -> Outcome:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from core.engines.process import tree
-from core.engines.process.child import Child
+from core.engines.process.child import Child, Program, prepare
 from core.engines.process.environment import child_environment
 from core.engines.process.http import call
 from core.errors import BadInput, PromptTooLong
@@ -28,6 +28,7 @@ async def run(
     on_spawn: OnSpawn,
     limits: Limits,
     cancel: asyncio.Event,
+    on_start: Callable[[], None] = lambda: None,
     base_env: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Give ``task`` to ``engine`` and see it through to its end.
@@ -46,21 +47,24 @@ async def run(
             the epoch, as ``end_leftover`` wants them); not called for HTTP engines.
         limits: when a run counts as stalled (no output) or as too long.
         cancel: set it to stop the run.
+        on_start: called once the engine is at work: a child exists, or a request is being made.
         base_env: the environment that the allow-list picks from (default: this process's own).
     """
     environ = os.environ if base_env is None else base_env
     secrets = secret_values(environ.items())
     reader = engine.reader(task)
     try:
-        plan = await asyncio.to_thread(engine.start, task)
+        plan = await asyncio.to_thread(_planned, engine, task, environ)
+        if isinstance(plan, Outcome):
+            return plan
         if cancel.is_set():
             return reader.finish(Exit(why="cancelled"))
         if isinstance(plan, HttpCall):
+            on_start()
             outcome = await call(plan, reader, on_event=on_event, limits=limits, cancel=cancel)
         else:
-            env = child_environment(environ, engine.env_names, plan.env, task.run_id)
-            child = Child(plan, task, env, reader, on_event=on_event, limits=limits, cancel=cancel)
-            outcome = await child.run(on_spawn)
+            child = Child(plan, task, reader, on_event=on_event, limits=limits, cancel=cancel)
+            outcome = await child.run(on_start, on_spawn)
     except PromptTooLong as error:
         return Outcome("context-too-long", detail=str(error))
     except BadInput as error:
@@ -68,6 +72,17 @@ async def run(
     return replace(
         outcome, text=redact_values(outcome.text, secrets), detail=redact(outcome.detail, secrets)
     )
+
+
+def _planned(
+    engine: Engine, task: EngineTask, environ: Mapping[str, str]
+) -> HttpCall | Program | Outcome:
+    """What to do for ``task``, with the files of a process written, or why it cannot be done."""
+    plan = engine.start(task)
+    if isinstance(plan, HttpCall):
+        return plan
+    env = child_environment(environ, engine.env_names, plan.env, task.run_id)
+    return prepare(plan, task, env)
 
 
 def redact_values(text: str, secrets: frozenset[str]) -> str:
