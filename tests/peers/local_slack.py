@@ -50,16 +50,17 @@ class LocalSlack:
     def __init__(self, workspace: dict[str, Any]) -> None:
         self.url = ""
         self._workspace = workspace
-        self._folder = tempfile.TemporaryDirectory(prefix="local-slack-")
         self._process: asyncio.subprocess.Process | None = None
         self._drain: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
+        binary = need()
+        self._folder = tempfile.TemporaryDirectory(prefix="local-slack-")
         folder = Path(self._folder.name)
         config = folder / "workspace.json"
         config.write_text(json.dumps(self._workspace), encoding="utf-8")
         self._process = await asyncio.create_subprocess_exec(
-            str(need()),
+            str(binary),
             *("--config", str(config), "--port", "0", "--base-host", "127.0.0.1"),
             *("--files-dir", str(folder / "files")),
             stdin=asyncio.subprocess.DEVNULL,
@@ -68,14 +69,17 @@ class LocalSlack:
         )
         assert self._process.stdout is not None
         said: list[str] = []
-        async with asyncio.timeout(START_TIMEOUT_S):
-            while line := await self._process.stdout.readline():
-                said.append(line.decode("utf-8", "replace"))
-                if found := re.search(r"(http://127\.0\.0\.1:\d+)/_control", said[-1]):
-                    self.url = found[1]
-                    break
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                while line := await self._process.stdout.readline():
+                    said.append(line.decode("utf-8", "replace"))
+                    if found := re.search(r"(http://127\.0\.0\.1:\d+)/_control", said[-1]):
+                        self.url = found[1]
+                        break
+        finally:
+            if not self.url:
+                await self.stop()
         if not self.url:
-            await self.stop()
             raise RuntimeError(f"local-slack did not start: {''.join(said)}")
         self._drain = asyncio.create_task(self._read_on(self._process.stdout))
 

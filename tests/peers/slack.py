@@ -15,6 +15,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -102,26 +103,26 @@ class LoopbackSlack:
         self._acting = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        await self._local.start()
-        self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30))
-        self.events = Deliveries(app=MOOT, bot_user=BOT, team=TEAM, http=self._http)
-        self.events.http_target = self._http_target
-        self.events.ack_timeout_s = self._ack_timeout_s
-        self.api = WebApi(upstream=self._local.url, events=self.events, http=self._http)
-        self.api.scopes = SCOPES
-        self.api.member_of = {GENERAL, DEV}
-        self.api.person_flags = {GUEST: {"is_restricted": True}}
-        site = web.Application(client_max_size=32 * 2**20)
-        site.router.add_route("*", "/api/{method}", self.api.answer)
-        site.router.add_get("/link/{ticket}", self.events.link)
-        self._runner = web.AppRunner(site, shutdown_timeout=0.2)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.api.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        self.api_url = f"{self.api.url}/api/"
-        opened = await self.api.forward("apps.connections.open", {}, MOOT["appToken"])
-        self._upstream = await self._http.ws_connect(opened["url"])
-        self.events.spawn(self._read_upstream())
+        async with AsyncExitStack() as stack:
+            await self._local.start()
+            stack.push_async_callback(self._local.stop)
+            self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30))
+            stack.push_async_callback(self._http.close)
+            self.events = Deliveries(app=MOOT, bot_user=BOT, team=TEAM, http=self._http)
+            self.events.http_target = self._http_target
+            self.events.ack_timeout_s = self._ack_timeout_s
+            self.api = WebApi(upstream=self._local.url, events=self.events, http=self._http)
+            self.api.scopes = SCOPES
+            self.api.member_of = {GENERAL, DEV}
+            self.api.person_flags = {GUEST: {"is_restricted": True}}
+            runner = await self._serve()
+            stack.push_async_callback(runner.cleanup)
+            opened = await self.api.forward("apps.connections.open", {}, MOOT["appToken"])
+            self._upstream = await self._http.ws_connect(opened["url"])
+            stack.push_async_callback(self._upstream.close)
+            self.events.spawn(self._read_upstream())
+            stack.push_async_callback(self.events.stop)
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -130,11 +131,18 @@ class LoopbackSlack:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.events.stop()
-        await self._upstream.close()
-        await self._runner.cleanup()
-        await self._http.close()
-        await self._local.stop()
+        await self._stack.aclose()
+
+    async def _serve(self) -> web.AppRunner:
+        site = web.Application(client_max_size=32 * 2**20)
+        site.router.add_route("*", "/api/{method}", self.api.answer)
+        site.router.add_get("/link/{ticket}", self.events.link)
+        runner = web.AppRunner(site, shutdown_timeout=0.2)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.api.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        self.api_url = f"{self.api.url}/api/"
+        return runner
 
     def env(self) -> dict[str, str]:
         """The environment a separate ``moot run`` needs for its secrets."""

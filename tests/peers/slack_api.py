@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -59,6 +59,8 @@ class WebApi:
     """Answers ``/api/METHOD``. Public attributes may be changed by a test at any time.
 
     Attributes:
+        on_call: awaited around every call with ("before" | "after", method, args); "after" means
+            that it took effect and is not answered yet: the places where a crash test kills.
         faults: what goes wrong, first match first.
         slow / hang: seconds by which a method answers late; methods that never answer.
         person_flags: fields put into ``users.info`` answers, by user id.
@@ -77,6 +79,7 @@ class WebApi:
         self.page_max = 999
         self.member_of: set[str] = set()
         self.person_flags: dict[str, Json] = {}
+        self.on_call: Callable[[str, str, Json], Awaitable[None]] | None = None
         self.faults: list[Fault] = []
         self.slow: dict[str, float] = {}
         self.hang: set[str] = set()
@@ -94,6 +97,8 @@ class WebApi:
         args = await parse(request)
         bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.calls.append(Call(method, args, time.time()))
+        if self.on_call is not None:
+            await self.on_call("before", method, args)
         await asyncio.sleep(3600 if method in self.hang else self.slow.get(method, 0.0))
         fault = self._fault(method, args)
         if fault is not None and not fault.takes_effect:
@@ -102,6 +107,8 @@ class WebApi:
             result = await self.call(method, args, bearer or args.get("token", ""))
         except Refused as refusal:
             result = {"ok": False, "error": str(refusal)}
+        if self.on_call is not None:
+            await self.on_call("after", method, args)
         if fault is not None:
             return self._fail(request, fault)
         return web.json_response(result, headers={"x-oauth-scopes": self.scopes})
