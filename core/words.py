@@ -122,6 +122,7 @@ def say_receipt(run: dict[str, Any]) -> str:
     size = f"{run['chars']:,} of {run['budget']:,} characters"
     lines = [
         f"**Run `{run['run'][:8]}`** · {name} · {run['state']}",
+        "",
         f"Mode {run['mode']} ({run['reason']}) · {size}, about {run['estimated_tokens']:,} tokens",
         "",
         "| section | tier | used | of | hash | |",

@@ -8,13 +8,31 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+import structlog
 from peewee import OperationalError, SqliteDatabase
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    stop_after_delay,
+    wait_exponential,
+)
 
 from core.errors import BadSettings
 from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MetaRow
 
+log = structlog.get_logger()
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+INSIST_S = 3600.0
+
+
+def _tell(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    log.warning("records.waiting", attempt=state.attempt_number, error=str(error))
 
 
 class Records:
@@ -52,6 +70,23 @@ class Records:
                 return function(*args, **kwargs)
 
         return await self._on_thread(transaction)
+
+    async def insist(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As ``do``, for what must be written: a full disk or a lock is waited out, up to an hour.
+
+        Raises:
+            OperationalError: the hour is over.
+        """
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception_type(OperationalError),
+            wait=wait_exponential(min=0.2, max=30),
+            stop=stop_after_delay(INSIST_S),
+            before_sleep=_tell,
+            reraise=True,
+        ):
+            with attempt:
+                return await self.do(function, *args, **kwargs)
+        raise AssertionError("tenacity returns or raises")
 
     async def _on_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
