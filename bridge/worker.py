@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ import structlog
 from core.model import Turn
 from core.records import runs, turns
 from core.settle import fail_turn, settle_cut
-from core.turns import House, take_turn
+from core.turns import House, Ready, claim_ready, take_turn
 
 log = structlog.get_logger()
 
@@ -43,14 +44,22 @@ class Worker:
         return len(self._active)
 
     async def recover(self) -> None:
-        """Settle what an earlier life left: end its children, requeue its turns."""
+        """Settle what an earlier life left: end its children, requeue its turns.
+
+        May be cut off itself at any point: each step finds in the rows what is still to do.
+        """
         from core.engines.process import end_leftover
 
         left = await self._house.records.do(runs.left_open)
         for run_id, pid, started in left:
+            log.debug("leftover.ending", run=run_id)
             found = await end_leftover(run_id, pid or 0, started or 0.0)
+            log.debug("leftover.ended", run=run_id)
             await self._house.records.do(settle_cut, run_id, self._house.voice, time.time())
             log.info("run.cut", run=run_id, ended_processes=len(found))
+        # What was written for engines to read (whole packs) belongs to runs that are over now.
+        scratch = self._house.policy.scratch
+        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
         requeued = await self._house.records.do(turns.requeue_running)
         if requeued:
             log.info("turns.requeued", turns=list(requeued))
@@ -60,30 +69,27 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             while True:
                 self._wake.clear()
-                while len(self._active) < self._slots:
-                    busy = tuple(turn.conversation_id for turn, _ in self._active.values())
-                    turn = await self._house.records.do(turns.claim, busy, time.time())
-                    if turn is None:
-                        break
+                free = self._slots - len(self._active)
+                busy = tuple(turn.conversation_id for turn, _ in self._active.values())
+                claimed = await self._house.records.do(claim_ready, free, busy, time.time())
+                for ready in claimed:
+                    turn, cancel = ready.turn, asyncio.Event()
                     log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)
-                    cancel = asyncio.Event()
                     self._active[turn.id] = (turn, cancel)
-                    group.create_task(self._work(turn, cancel))
+                    group.create_task(self._work(ready, cancel))
                 try:
                     async with asyncio.timeout(POLL_S):
                         await self._wake.wait()
                 except TimeoutError:
                     continue
 
-    async def _work(self, turn: Turn, cancel: asyncio.Event) -> None:
+    async def _work(self, ready: Ready, cancel: asyncio.Event) -> None:
+        turn = ready.turn
         try:
-            # A stop may have come between the claim and here.
-            now = await self._house.records.do(turns.get_turn, turn.id)
-            if now is not None and now.state == "running":
-                await take_turn(turn, self._house, cancel)
+            await take_turn(ready, self._house, cancel)
         except Exception:  # the loop must live; the turn is settled and the thread is told
             log.exception("turn.broke", turn=turn.id, conversation=turn.conversation_id)
-            await self._house.records.do(fail_turn, turn.id, self._house.voice, time.time())
+            await self._house.records.insist(fail_turn, turn.id, self._house.voice, time.time())
             self._house.wake_delivery()
         finally:
             del self._active[turn.id]
