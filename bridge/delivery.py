@@ -89,7 +89,12 @@ class Delivery:
 
     async def _send(self, item: Outgoing) -> bool:
         """One attempt; whether the conversation's next row may follow at once."""
-        bound = {"outbox": item.id, "conversation": item.conversation.id, "kind": item.kind}
+        bound = {
+            "outbox": item.id,
+            "conversation": item.conversation.id,
+            "kind": item.kind,
+            "op": item.op,
+        }
         chat = self._chats.get(item.conversation.key.chat)
         if chat is None:
             # Its adapter is off in this life: keep what is owed, look again later.
@@ -97,7 +102,7 @@ class Delivery:
                 outbox.mark_busy, item.id, time.time() + MAX_WAIT_S, item.tried_at
             )
             return False
-        log.debug("post.sending", op=item.op, attempt=item.attempts, **bound)
+        log.debug("post.sending", attempt=item.attempts, **bound)
         try:
             async with asyncio.timeout(CALL_DEADLINE_S):
                 posted = await self._act(chat, item)
@@ -112,7 +117,7 @@ class Delivery:
             return await self._refused(item, refused, bound)
         log.debug("post.sent", **bound)
         root = posted.root if item.op == "post" and not item.conversation.opened else None
-        await self._records.do(outbox.mark_sent, item.id, posted.message_id, root, time.time())
+        await self._records.insist(outbox.mark_sent, item.id, posted.message_id, root, time.time())
         log.debug("post.marked", **bound)
         if item.op == "post":
             self._on_posted(item, posted.message_id)
@@ -154,7 +159,7 @@ class Delivery:
         self, item: Outgoing, refused: ChatRefused, bound: dict[str, object]
     ) -> bool:
         """Kept as dead with the reason; an answer that is lost to the thread is said there once."""
-        log.warning("post.refused", why=str(refused), code=refused.code, op=item.op, **bound)
+        log.warning("post.refused", why=str(refused), code=refused.code, **bound)
 
         def write() -> None:
             outbox.mark_dead(item.id, f"{refused.code} {refused}".strip())
