@@ -26,7 +26,6 @@ log = structlog.get_logger(__name__)
 
 PIPE_BYTES = 2**20  # Gemini loses output on an ordinary pipe (64 KiB)
 STDERR_BYTES = 16 * 1024
-LINGER_S = 5.0  # from the closing event to the exit, before the child is ended
 DRAIN_S = 0.5  # from the exit to the end of the output, which a grandchild may hold open
 INTERRUPT_S, TERMINATE_S, KILL_S = 2.0, 1.0, 1.0
 SPAWN_RECORD_S = 15.0
@@ -198,7 +197,7 @@ class Child:
                 idle, total = self._last + self._limits.idle_s, self._began + self._limits.total_s
                 due = min(idle, total)
                 if self._settled_at:
-                    due = min(due, self._settled_at + LINGER_S)
+                    due = min(due, self._settled_at + self._limits.linger_s)
                 if now >= due:
                     if self._settled_at:
                         return "", True
@@ -221,6 +220,7 @@ class Child:
         # One that is gone has no children any more: those left are found by the run's mark.
         gone = self._exited.done()
         known = [] if gone else await asyncio.to_thread(tree.descendants, pid)
+        forced = not self._exited.done()
         for sig, patience_s in (
             (signal.SIGINT, INTERRUPT_S),
             (signal.SIGTERM, TERMINATE_S),
@@ -230,9 +230,10 @@ class Child:
                 break
             tree.signal_group(pid, sig)
             await asyncio.wait({self._exited}, timeout=patience_s)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_S):
-                await self._out_ended.wait()
+        if not forced:  # what is still in the pipe counts; a grandchild may hold it open
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DRAIN_S):
+                    await self._out_ended.wait()
         found = await asyncio.to_thread(tree.sweep, self._task.run_id, known)
         if found:
             log.info("run.leftovers_ended", run=self._task.run_id, count=len(found))
