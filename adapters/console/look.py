@@ -47,10 +47,16 @@ def voice(name: str) -> str:
 
 STYLE = """
 Screen { background: $background; }
+#sidebar, #messages, #composer {
+    scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0;
+    scrollbar-background: $background; scrollbar-background-hover: $background;
+    scrollbar-background-active: $background; scrollbar-color: $panel;
+    scrollbar-color-hover: $primary 60%; scrollbar-color-active: $primary;
+}
 
 #sidebar {
     width: 30; height: 1fr; padding: 1 1 0 1; border: none;
-    background: $surface; scrollbar-size-vertical: 1;
+    background: $surface; text-wrap: nowrap; text-overflow: ellipsis;
     & > .option-list--option-highlighted {
         background: $panel; color: $foreground; text-style: none;
     }
@@ -62,7 +68,7 @@ Screen { background: $background; }
 .-narrow.-listing #place { display: none; }
 
 #title { height: 1; padding: 0 2; margin: 1 0 0 0; color: $foreground 75%; text-style: bold; }
-#messages { height: 1fr; padding: 0 2; scrollbar-size-vertical: 1; }
+#messages { height: 1fr; padding: 0 2; }
 
 /* At least as high as the view, for an anchored view of something shorter would leave its top. */
 #thread { height: auto; min-height: 100%; }

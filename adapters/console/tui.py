@@ -202,6 +202,7 @@ class RoomApp(App[None]):
         button = event.button
         if isinstance(button, ActionButton):
             button.disabled = True
+            self._composer.focus()
             here = (self._channel, self._root)
             await self._chat.press(*here, button.message_id, button.action_value)
         elif button.id == "earlier":

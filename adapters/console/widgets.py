@@ -25,6 +25,7 @@ NEW_LINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter"})
 _VARIANTS: dict[ButtonStyle, str] = {"plain": "default", "primary": "primary", "danger": "error"}
 _PIECE = regex.compile(r" \(\d+/\d+\)$")
 _MARKUP = regex.compile(r"[*_`>#~]+")
+_TYPED = regex.compile(r"!\w+\s+")
 
 
 class ActionButton(PushButton):
@@ -66,7 +67,7 @@ class MessageView(Vertical):
         self.set_classes(f"entry {_voice_of(message, speaker)}")
         if message.ours and body != self._body:
             self._body = body
-            await self.query_one(Markdown).update(body)
+            await self.query_one(Markdown).update(_shown(body))
         elif not message.ours:
             self.query_one(".said", Static).update(Content(clean(message.text)))
         if message.buttons != old.buttons:
@@ -111,8 +112,6 @@ class Composer(TextArea):
             event.stop()
             event.prevent_default()
             self.insert("\n")
-        else:
-            await super()._on_key(event)
 
 
 class Sidebar(OptionList):
@@ -156,11 +155,15 @@ class Sidebar(OptionList):
 def agents_words(text: str) -> Markdown:
     """Markdown as this house reads it; a click on a link is the app's to judge."""
     return Markdown(
-        text.replace("\t", "    "),
+        _shown(text),
         parser_factory=make_view_parser,
         open_links=False,
         classes="said",
     )
+
+
+def _shown(text: str) -> str:
+    return clean(text).replace("\t", "    ")
 
 
 def is_working(messages: tuple[RoomMessage, ...]) -> bool:
@@ -174,8 +177,8 @@ def thread_title(messages: tuple[RoomMessage, ...]) -> str:
         return ""
     first = messages[0]
     words = first.title or split_label(first.text)[1]
-    title = words if first.title or not first.ours else _MARKUP.sub("", words)
-    return one_line(title, 60) or "…"
+    words = _MARKUP.sub("", words) if first.ours else _TYPED.sub("", words, count=1)
+    return one_line(words, 60) or "…"
 
 
 def _voice_of(message: RoomMessage, speaker: str) -> str:
