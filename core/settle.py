@@ -57,8 +57,14 @@ def open_step(
     pulled: Sequence[PulledResult],
     asked_by: str,
     now: float,
-) -> None:
-    """Write the run and its status message, and what the pulls before it brought."""
+) -> bool:
+    """Write the run and its status message, and what the pulls before it brought.
+
+    False, and nothing is written, when the turn was ended meanwhile (a stop between two steps).
+    """
+    current = turns.get_turn(turn.id)
+    if current is None or current.state != "running":
+        return False
     conversation = messages.get_conversation(turn.conversation_id)
     if asked_by and pulled:
         again = runs.set_hits(asked_by, [len(item.hits) for item in pulled])
@@ -82,6 +88,7 @@ def open_step(
         run_id, turn, step, seat, can_write=can_write, receipt=receipt, status=status, now=now
     )
     _show_header(turn, voice, now)
+    return True
 
 
 def close_step(closing: Closing, voice: Voice, now: float) -> RunState:

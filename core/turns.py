@@ -36,7 +36,7 @@ from core.model import (
     TurnState,
 )
 from core.ports import Engine
-from core.records import messages, runs
+from core.records import messages, runs, turns
 from core.records.thread import Records
 from core.settle import Closing, Voice, close_step, end_of_turn, open_step
 from core.table import next_steps
@@ -56,6 +56,7 @@ class RunEngine(Protocol):
         task: EngineTask,
         *,
         on_event: Callable[[EngineEvent], None],
+        on_start: Callable[[], None],
         on_spawn: Callable[[int, float], Awaitable[None]],
         limits: Limits,
         cancel: asyncio.Event,
@@ -110,13 +111,33 @@ class House:
     policy: Policy
 
 
-async def take_turn(turn: Turn, house: House, cancel: asyncio.Event) -> TurnState:
-    """Run every step of ``turn`` not yet settled, then end it. Safe to call again after a crash.
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A claimed turn with what is known of it: read together, since every trip to the rows counts.
+
+    ``done`` are its runs so far (of an earlier life).
+    """
+
+    turn: Turn
+    conversation: Conversation
+    done: tuple[Run, ...]
+
+
+def claim_ready(limit: int, excluded: Sequence[int], now: float) -> tuple[Ready, ...]:
+    """Claim up to ``limit`` turns, as ``core.records.turns.claim`` does. One transaction."""
+    return tuple(
+        Ready(turn, messages.get_conversation(turn.conversation_id), runs.runs_of(turn.id))
+        for turn in turns.claim_up_to(limit, excluded, now)
+    )
+
+
+async def take_turn(ready: Ready, house: House, cancel: asyncio.Event) -> TurnState:
+    """Run every step of a turn not yet settled, then end it. Safe to call again after a crash.
 
     ``cancel`` ends the running process and settles the turn as cancelled.
     """
-    conversation = await house.records.do(messages.get_conversation, turn.conversation_id)
-    project = await asyncio.to_thread(_prepared, house.project_of(conversation.key))
+    turn, conversation, done = ready.turn, ready.conversation, ready.done
+    project = house.project_of(conversation.key)
     notes = await _catch_up(conversation, house)
     gather = Gather(
         house.records,
@@ -128,15 +149,14 @@ async def take_turn(turn: Turn, house: House, cancel: asyncio.Event) -> TurnStat
         notes=notes,
     )
     table = _Table(turn, conversation, project, gather, house, cancel)
-    while not cancel.is_set():
-        done = await house.records.do(runs.runs_of, turn.id)
-        steps = next_steps(turn, done, (), max_hops=house.policy.max_followups)
-        if not steps:
-            break
+    while not cancel.is_set() and (
+        steps := next_steps(turn, done, (), max_hops=house.policy.max_followups)
+    ):
         async with asyncio.TaskGroup() as group:  # one step, or a parallel round
             for step in steps:
                 group.create_task(table.take(step, done))
-    state = await house.records.do(end_of_turn, turn.id, house.voice, time.time())
+        done = await house.records.do(runs.runs_of, turn.id)
+    state = await house.records.insist(end_of_turn, turn.id, house.voice, time.time())
     house.wake_delivery()
     log.info("turn.ended", turn=turn.id, conversation=conversation.id, state=state)
     return state
@@ -196,17 +216,24 @@ class _Table:
 
     async def take(self, step: Step, done: Sequence[Run]) -> None:
         """One step from its pack to its posts."""
-        seat = self.turn.seats[step.seat]
         run_id = secrets.token_hex(8)
+        scratch = self.house.policy.scratch / run_id
         bound = {"run": run_id, "turn": self.turn.id, "conversation": self.conversation.id}
         with structlog.contextvars.bound_contextvars(**bound):
-            chain = _chain(done, step)
-            pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
-            request = await self._request(step, seat)
-            pack = build_context_pack(request, await self.gather.facts(step.round))
-            asking = _asking(pack, request, self.house.engines.get(seat.engine), chain, pulled)
-            opened = time.time()
-            await self.house.records.do(
+            try:
+                await self._take(run_id, scratch, step, done)
+            finally:
+                await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+    async def _take(self, run_id: str, scratch: Path, step: Step, done: Sequence[Run]) -> None:
+        seat, chain = self.turn.seats[step.seat], _chain(done, step)
+        pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
+        request = await self._request(step, seat)
+        pack = build_context_pack(request, await self.gather.facts(step.round))
+        asking = _asking(pack, request, self.house.engines.get(seat.engine), chain, pulled)
+        opened = time.time()
+        going, _ = await asyncio.gather(
+            self.house.records.do(
                 open_step,
                 run_id,
                 self.turn,
@@ -218,37 +245,41 @@ class _Table:
                 pulled=pulled,
                 asked_by=chain[-1].id if chain else "",
                 now=opened,
-            )
-            log.debug("run.opened", engine=seat.engine, **asdict(step))
-            self.house.wake_delivery()
-            self.house.progress.started(run_id, self.conversation, self.turn, seat)
-            try:
-                outcome, fresh = await self._ask(run_id, asking, request)
-            finally:
-                self.house.progress.ended(run_id)
-            closing = Closing(
-                run_id,
-                self.turn,
-                step,
-                seat,
-                outcome,
-                tuple(pull for run in chain for pull in run.pulls),
-                fresh,
-                self.house.policy.max_followups,
-            )
-            state = await self.house.records.do(close_step, closing, self.house.voice, time.time())
-            log.info(
-                "run.closed",
-                engine=seat.engine,
-                state=state,
-                outcome=outcome.kind,
-                hop=step.hop,
-                pack_chars=asking[0].pack.chars,
-                seconds=round(time.time() - opened, 2),
-                input_tokens=outcome.usage.input_tokens,
-                output_tokens=outcome.usage.output_tokens,
-            )
-            self.house.wake_delivery()
+            ),
+            asyncio.to_thread(_make_folders, self.project, scratch),
+        )
+        if not going:
+            self.cancel.set()
+            return
+        log.debug("run.opened", engine=seat.engine, **asdict(step))
+        self.house.progress.started(run_id, self.conversation, self.turn, seat)
+        try:
+            outcome, fresh = await self._ask(run_id, scratch, asking, request)
+        finally:
+            self.house.progress.ended(run_id)
+        closing = Closing(
+            run_id,
+            self.turn,
+            step,
+            seat,
+            outcome,
+            tuple(pull for run in chain for pull in run.pulls),
+            fresh,
+            self.house.policy.max_followups,
+        )
+        state = await self.house.records.do(close_step, closing, self.house.voice, time.time())
+        self.house.wake_delivery()
+        log.info(
+            "run.closed",
+            engine=seat.engine,
+            state=state,
+            outcome=outcome.kind,
+            hop=step.hop,
+            pack_chars=asking[0].pack.chars,
+            seconds=round(time.time() - opened, 2),
+            input_tokens=outcome.usage.input_tokens,
+            output_tokens=outcome.usage.output_tokens,
+        )
 
     async def _request(self, step: Step, seat: Participant) -> PackRequest:
         table = self.turn.kind == "roundtable"
@@ -271,7 +302,7 @@ class _Table:
         )
 
     async def _ask(
-        self, run_id: str, asking: Sequence[_Asking], request: PackRequest
+        self, run_id: str, scratch: Path, asking: Sequence[_Asking], request: PackRequest
     ) -> tuple[Outcome, bool]:
         """Ask the engine; says as well whether a lost session made a fresh start necessary."""
         seat = request.participant
@@ -279,7 +310,6 @@ class _Table:
         if engine is None:
             detail = f"there is no engine named “{seat.engine}” in the settings"
             return Outcome("bad-config", detail=detail), False
-        scratch = await asyncio.to_thread(_scratch, self.house.policy.scratch / run_id)
         task = EngineTask(
             run_id=run_id,
             context="",
@@ -289,15 +319,12 @@ class _Table:
             permission=request.permission,
             model=seat.model,
         )
-        try:
-            first, *rest = asking
-            outcome = await self._run(engine, first.of(task))
-            if outcome.kind == "session-lost" and rest:
-                await self.house.records.do(runs.set_receipt, run_id, receipt(rest[0].pack))
-                return await self._run(engine, rest[0].of(task)), True
-            return outcome, False
-        finally:
-            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+        first, *rest = asking
+        outcome = await self._run(engine, first.of(task))
+        if outcome.kind == "session-lost" and rest:
+            await self.house.records.do(runs.set_receipt, run_id, receipt(rest[0].pack))
+            return await self._run(engine, rest[0].of(task)), True
+        return outcome, False
 
     async def _run(self, engine: Engine, task: EngineTask) -> Outcome:
         records, progress = self.house.records, self.house.progress
@@ -320,6 +347,8 @@ class _Table:
                 engine,
                 task,
                 on_event=on_event,
+                # Not earlier: posting the status message would compete with the start.
+                on_start=self.house.wake_delivery,
                 on_spawn=on_spawn,
                 limits=self.house.policy.limits,
                 cancel=self.cancel,
@@ -358,13 +387,8 @@ def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:
     )
 
 
-def _prepared(project: Project) -> Project:
-    """The project with its folder made if it is one of ours."""
+def _make_folders(project: Project, scratch: Path) -> None:
+    """The run's own folder, and the project's if that is one of ours."""
     if project.own:
         Path(project.path).mkdir(parents=True, exist_ok=True)
-    return project
-
-
-def _scratch(path: Path) -> Path:
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return path
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
