@@ -1,0 +1,146 @@
+"""What an agent is told, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.model.work import Message, Participant, Permission
+
+Mode = Literal["lite", "standard", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled block of a pack, as granted.
+
+    ``granted`` and ``used`` are characters; ``cut`` says what was left out and why ("" = whole).
+    ``shared`` sections are byte-identical for all participants of a round.
+    """
+
+    name: str
+    tier: int
+    text: str
+    granted: int
+    used: int
+    hash: str
+    cut: str = ""
+    shared: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPack:
+    """What one run is told, and why; explains itself (``dropped``, ``notes``, ``reason``).
+
+    ``prompt`` is never cut. ``message_ids`` are the record ids of messages shown in the recent
+    conversation.
+    """
+
+    mode: Mode
+    reason: str
+    budget_chars: int
+    sections: tuple[Section, ...]
+    prompt: str
+    dropped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    message_ids: tuple[int, ...] = ()
+
+    @property
+    def context(self) -> str:
+        """The sections' texts, in order, one blank line between."""
+        return "\n\n".join(s.text for s in self.sections if s.text)
+
+    @property
+    def chars(self) -> int:
+        """Characters sent in all, the prompt included."""
+        return len(self.context) + len(self.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Where a channel's engines work: an absolute path, and what they may do there.
+
+    ``own`` folders belong to Moot and are made on demand; others must exist.
+    """
+
+    name: str
+    path: str
+    permission: Permission = "plan"
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFacts:
+    """The project a channel belongs to. ``stack`` is one line per manifest found."""
+
+    name: str
+    path: str
+    stack: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a source offers for a section: ``parts`` are its own units (a hit, a bullet, a block).
+
+    Parts are kept in order and dropped from the end; ``pull`` is the marker text that would bring
+    the rest ("" = none).
+    """
+
+    parts: tuple[str, ...]
+    pull: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PackRequest:
+    """What is asked of ``build_context_pack``.
+
+    Attributes:
+        prompt: the text being answered, sent whole.
+        prompt_message_id: its record id; it is never repeated in the history.
+        participant: who will answer.
+        persona_text: the persona's role document ("" = none).
+        mode: an explicit override, or "".
+        topic / round / rounds: for a roundtable (rounds > 0); round counts from 0.
+        can_pull / pull_kinds: whether the engine may ask for more, and for what.
+        asker: the name of the one whose prompt it is ("" = not told).
+    """
+
+    prompt: str
+    prompt_message_id: int
+    participant: Participant
+    persona_text: str = ""
+    mode: str = ""
+    budget_chars: int = 60_000
+    max_per_message_chars: int = 4_000
+    topic: str = ""
+    round: int = 0
+    rounds: int = 0
+    permission: Permission = "plan"
+    can_pull: bool = True
+    pull_kinds: tuple[str, ...] = ("messages", "memory")
+    asker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PackFacts:
+    """What was loaded for a round: the same object serves every participant of it.
+
+    ``messages`` are oldest first and hold what may be shown; ``message_count`` is how many the
+    conversation has in all. ``sources`` maps a section's name to what its source found. ``fresh``
+    are messages that came after the shared facts of the round were loaded (this round's earlier
+    answers, people who spoke up): they are shown in the participant's own part, so that the shared
+    part stays the same for everybody. ``absent`` names participants who gave no answer to this
+    turn and why, in a few words of ours ("quota", "timed out"); their error text is nobody's
+    opinion and is not shown.
+    """
+
+    project: ProjectFacts
+    messages: tuple[Message, ...]
+    message_count: int
+    people: tuple[str, ...] = ()
+    seats: tuple[Participant, ...] = ()
+    sources: Mapping[str, Candidate] = field(default_factory=dict[str, Candidate])
+    notes: tuple[str, ...] = ()
+    fresh: tuple[Message, ...] = ()
+    absent: tuple[tuple[Participant, str], ...] = ()

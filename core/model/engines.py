@@ -1,0 +1,206 @@
+"""What an engine is asked, what it says, and what a run came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.model.work import Permission
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTraits:
+    """What an engine can do, as data (never ``isinstance``).
+
+    Attributes:
+        system_prompt: takes the context apart from the prompt (a system prompt file).
+        resumes: keeps a session that can be gone on with by id.
+        local: runs a small local model; gets the light variant of a pack.
+        permissions: the modes it can be held to.
+    """
+
+    system_prompt: bool = False
+    resumes: bool = False
+    local: bool = False
+    permissions: frozenset[Permission] = frozenset(("plan", "edit", "full"))
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """How one engine is set up on this host; all of it optional.
+
+    Attributes:
+        path: the program's path ("" = found on PATH by its usual name).
+        model: the model to ask for when a participant names none ("" = the engine's own default).
+        base_url: where an engine behind an HTTP API listens.
+        args: more arguments for every start, after Moot's own.
+        env: names of more environment variables this engine may see (``FAKE_API_KEY``,
+            ``ACME_*``); never those of chat platforms or Moot itself.
+    """
+
+    path: str = ""
+    model: str = ""
+    base_url: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long one run may take, in seconds: without a sign of life, and in all.
+
+    ``linger_s`` is what an engine gets from its closing event to its exit before it is ended.
+    """
+
+    idle_s: float = 600.0
+    total_s: float = 3600.0
+    linger_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTask:
+    """One question to one engine.
+
+    Attributes:
+        run_id: the run's mark: reaches every process as ``MOOT_RUN``.
+        context: the pack's text without the prompt; may be empty (a follow-up in a session).
+        prompt: the person's text (or the follow-up's).
+        resume: the engine session to go on with, or empty for a new one.
+        cwd: absolute path of the project folder.
+        scratch: absolute path of the run's own folder (exists, mode 0700) for files the CLI reads.
+    """
+
+    run_id: str
+    context: str
+    prompt: str
+    cwd: str
+    scratch: str
+    permission: Permission = "plan"
+    resume: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """A process to start. ``argv[0]`` is a program's path; ``stdin`` is written, then closed.
+
+    ``env`` is what the engine adds to the allow-listed environment; ``files`` are written below
+    ``scratch`` before the start (relative name -> bytes).
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    stdin: bytes = b""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """The same for an engine behind an HTTP API; the response body is fed to the reader.
+
+    With ``then`` the call only prepares: ``then(status, body)`` says what to call next.
+    """
+
+    method: str
+    url: str
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    then: Callable[[int, bytes], HttpCall] | None = None
+
+
+EngineEventKind = Literal[
+    "started", "delta", "message", "thinking", "tool_start", "tool_end", "usage", "retry", "warning"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEvent:
+    """What an engine says while it works.
+
+    ``text`` is the words (delta, message, thinking, warning), the session id (started) or a short
+    description (tool_start: the command or path). ``name`` is the tool's name.
+    """
+
+    kind: EngineEventKind
+    text: str = ""
+    name: str = ""
+    id: str = ""
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one run, as the engine told them; zero where it did not."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+
+OutcomeKind = Literal[
+    "answered",
+    "empty",
+    "refused",
+    "auth",
+    "quota",
+    "rate",
+    "overloaded",
+    "context-too-long",
+    "session-lost",
+    "bad-model",
+    "bad-config",
+    "missing-binary",
+    "crashed",
+    "stalled",
+    "cancelled",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How the process (or HTTP exchange) ended, for the reader to judge.
+
+    ``code`` is the exit status, negative for a signal, ``None`` when it never ran or is HTTP;
+    ``status`` the HTTP status; ``stderr`` the bounded tail, decoded; ``why`` is set when Moot
+    itself ended it or could not start it.
+    """
+
+    code: int | None = None
+    status: int | None = None
+    stderr: str = ""
+    why: Literal["", "cancelled", "stalled", "timeout", "missing-binary", "unreachable"] = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to. ``text`` is the answer, or for another kind the partial text so far.
+
+    ``detail`` is the engine's own explanation, redacted and short; ``unclean`` marks an answer
+    that arrived although the stream did not end as it should. ``reset_at`` is free text such as
+    "3:40 PM" when a quota error tells it; ``fix`` what helps, where the engine knows it.
+    """
+
+    kind: OutcomeKind
+    text: str = ""
+    detail: str = ""
+    session: str = ""
+    usage: Usage = Usage()
+    unclean: bool = False
+    reset_at: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """A line of ``moot engines``. ``signed_in`` is ``None`` when it cannot be told."""
+
+    name: str
+    installed: bool
+    version: str
+    signed_in: bool | None
+    path: str
+    detail: str = ""

@@ -1,0 +1,87 @@
+"""Places, people and what happens there: what a chat platform tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationKey:
+    """Where a conversation lives. ``root`` is the id of the thread's first message.
+
+    ``root`` is empty for a direct-message channel without a thread, and for a slash command
+    typed at channel level until the first post has opened the thread.
+    """
+
+    chat: str
+    space: str
+    channel: str
+    root: str
+
+
+AuthorKind = Literal["human", "agent", "bot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who acts or speaks.
+
+    ``grants`` are the names this person answers to in ``[access] allow``, most specific first:
+    ``slack:U123``, ``discord:42``, ``discord:GUILD:role:ROLE``. ``trusted`` is False for guests,
+    people of other workspaces and anybody whose standing could not be looked up: those pass only
+    when a grant names them, never by ``"*"``.
+    """
+
+    id: str
+    name: str
+    kind: AuthorKind = "human"
+    grants: tuple[str, ...] = ()
+    trusted: bool = True
+
+
+EventKind = Literal["message", "command", "button", "edit", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEvent:
+    """One thing that happened on a platform, translated and nothing more.
+
+    Attributes:
+        key: the conversation. A message at channel level has its own id as ``root``.
+        event_id: unique per happening; the same for every delivery of it. For a message this is
+            derived from (space, channel, message id), so that two event types for one message meet.
+        message_id: the platform's id of the message (of the clicked message for a button).
+        text: what was written, entities decoded once, our own mention taken out, other mentions
+            as ``@name (id)``. For a command the text after the command's name; for a button its
+            ``action`` value, such as ``stop:12``.
+        command: ``ask``, ``roundtable``, ``stop``, ``status``, ``context`` or ``help`` for a
+            platform command, otherwise empty. Options the platform has of its own are put into
+            ``text`` in the typed form (``--rounds 2``).
+        mentions_us / mentions_others: who is addressed by name.
+        direct: a direct message, where everything is addressed to us.
+        in_thread: the message was written inside a thread (not at channel level).
+    """
+
+    key: ConversationKey
+    event_id: str
+    message_id: str
+    author: Author
+    text: str
+    kind: EventKind
+    sent_at: float
+    command: str = ""
+    mentions_us: bool = False
+    mentions_others: bool = False
+    direct: bool = False
+    in_thread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a thread as the platform's history tells it (a thread Moot has not seen)."""
+
+    message_id: str
+    author: Author
+    text: str
+    sent_at: float

@@ -1,0 +1,100 @@
+"""What is sent to a platform, and what is owed to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.model.work import Conversation
+
+ButtonStyle = Literal["plain", "primary", "danger"]
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """``action`` is ``verb:argument`` (at most 80 characters) and comes back as a button event."""
+
+    action: str
+    label: str
+    style: ButtonStyle = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The immediate answer to a command or a button, for the one who acted only. Markdown."""
+
+    text: str
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One message to be sent.
+
+    Attributes:
+        nonce: at most 25 ASCII characters; the same on every attempt, different for every post.
+        text: rendered by the same chat's ``render`` and within its limit.
+        opens: there is no thread yet (``key.root`` is empty, not a DM): this post opens it.
+        title: a name for the thread where the platform wants one; plain text, one line.
+        tried_at: when an earlier attempt was made that may have taken effect, else ``None``: then
+            the chat must look before it sends.
+        known_ids: messages of this thread that are known to be other posts of ours, so that a
+            look-up by text does not take one of them for this post.
+    """
+
+    nonce: str
+    text: str
+    buttons: tuple[Button, ...] = ()
+    opens: bool = False
+    title: str = ""
+    tried_at: float | None = None
+    known_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What a post became: its id, and the root of the thread it is in (new if it opened one)."""
+
+    message_id: str
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLimits:
+    """``post_units`` counts as the platform counts (see each adapter's ``render``)."""
+
+    post_units: int
+    edit_interval_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of ``moot doctor``: a failing one ends with ``fix``, something a person can do."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+OutgoingOp = Literal["post", "edit", "delete"]
+OutgoingKind = Literal["answer", "notice", "header", "pull", "status"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Something owed to a platform. ``target_message`` is the message an edit or deletion means."""
+
+    id: int
+    conversation: Conversation
+    op: OutgoingOp
+    kind: OutgoingKind
+    nonce: str
+    text: str
+    buttons: tuple[Button, ...]
+    title: str
+    attempts: int
+    tried_at: float | None
+    target_message: str = ""
+    run_id: str = ""
+    known_ids: frozenset[str] = frozenset()
