@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import aiohttp
@@ -39,9 +39,9 @@ class SlackConfig:
     about twice that.
     """
 
-    bot_token: str
-    app_token: str = ""
-    signing_secret: str = ""
+    bot_token: str = field(repr=False)
+    app_token: str = field(default="", repr=False)
+    signing_secret: str = field(default="", repr=False)
     mode: Literal["socket", "http"] = "socket"
     api_url: str = ""
     host: str = "127.0.0.1"

@@ -46,6 +46,7 @@ class Person:
     name: str
     bot: bool = False
     trusted: bool = False
+    team: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +76,28 @@ def speaker(message: Json, me: Identity, known: Directory) -> Author:
         profile = message.get("bot_profile") or {}
         name = message.get("username") or profile.get("name") or (person.name if person else "")
         return _bot(user or str(message.get("bot_id") or "bot"), name or user or "bot")
-    # The event itself may say that somebody is of another company; the look-up may not know.
-    home = message.get("user_team") or message.get("source_team") or me.team_id
-    return person_author(user, known, at_home=home in (me.team_id, me.enterprise_id))
+    return person_author(
+        user, known, team=message.get("user_team") or message.get("source_team"), me=me
+    )
 
 
 def _bot(id_: str, name: str) -> Author:
     return Author(id_, name, "bot", trusted=False)
 
 
-def person_author(user: str, known: Directory, *, at_home: bool = True) -> Author:
-    """The author behind a user id; without a look-up a person who is not trusted."""
+def person_author(user: str, known: Directory, *, team: str | None, me: Identity) -> Author:
+    """The author behind a user id; without a look-up a person who is not trusted.
+
+    ``team`` is where the payload says that they belong: another place than the look-up's (or
+    ours) means somebody of another company.
+    """
     person = known.people.get(user)
     grants = (f"{CHAT}:{user}",) if user else ()
     if person is None:
         return Author(user, user or "somebody", grants=grants, trusted=False)
     if person.bot:
         return _bot(user, person.name)
+    at_home = team in (None, "", me.team_id, me.enterprise_id, person.team)
     return Author(user, person.name, grants=grants, trusted=person.trusted and at_home)
 
 
@@ -176,12 +182,11 @@ def to_command(body: Json, me: Identity, known: Directory, now: float) -> ChatEv
         raw = "".join(rest) if name else raw
     channel, user = str(body.get("channel_id") or ""), str(body.get("user_id") or "")
     mentioned = mentioned_people(raw)
-    at_home = body.get("team_id") in (None, me.team_id)
     return ChatEvent(
         key=ConversationKey(CHAT, me.team_id, channel, ""),
         event_id=f"{CHAT}:{me.team_id}:command:{body.get('trigger_id')}",
         message_id="",
-        author=person_author(user, known, at_home=at_home),
+        author=person_author(user, known, team=body.get("team_id"), me=me),
         text=plain(raw, me.user_id, known.names()),
         kind="command",
         sent_at=now,
@@ -204,12 +209,11 @@ def to_button(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
     private = bool(container.get("is_ephemeral"))  # a note hangs in no thread of its own
     key = key_of(channel, "" if private else ts, thread, me)
     user = body.get("user") or {}
-    at_home = user.get("team_id") in (None, me.team_id, me.enterprise_id)
     return ChatEvent(
         key=key,
         event_id=f"{CHAT}:{me.team_id}:button:{body.get('trigger_id') or action.get('action_ts')}",
         message_id=ts,
-        author=person_author(str(user.get("id") or ""), known, at_home=at_home),
+        author=person_author(str(user.get("id") or ""), known, team=user.get("team_id"), me=me),
         text=str(action["value"]),
         kind="button",
         sent_at=float(action.get("action_ts") or 0.0),

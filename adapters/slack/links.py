@@ -20,6 +20,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 
 from adapters.slack.api import Api, sdk_logger
 from adapters.slack.inbox import Inbox
+from core.errors import BadSettings
 
 log = structlog.get_logger()
 EVENTS_PATH = "/slack/events"
@@ -136,7 +137,11 @@ class SocketLink:
 async def serve_http(
     app: AsyncApp, inbox: Inbox, ready: Callable[[], None], host: str, port: int
 ) -> None:
-    """Serve Slack's signed requests on ``/slack/events`` until cancelled."""
+    """Serve Slack's signed requests on ``/slack/events`` until cancelled.
+
+    Raises:
+        BadSettings: there is no listening on ``host:port``.
+    """
 
     async def answer(request: web.Request) -> web.Response:
         if inbox.closing:
@@ -153,7 +158,13 @@ async def serve_http(
     runner = web.AppRunner(site, access_log=None, shutdown_timeout=CLOSE_S)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            raise BadSettings(
+                f"Cannot listen on {host}:{port} ({error.strerror or error}); "
+                "set [slack] host and port to a free address of this machine."
+            ) from error
         log.info("slack.listening", host=host, port=runner.addresses[0][1], path=EVENTS_PATH)
         ready()
         await asyncio.Event().wait()

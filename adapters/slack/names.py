@@ -126,6 +126,7 @@ def to_person(user: dict[str, Any], me: Identity) -> Person:
         name=one_line(str(called or user.get("name") or user["id"])),
         bot=bool(user.get("is_bot")) or user["id"] == "USLACKBOT",
         trusted=at_home and not outsider,
+        team=str(user.get("team_id") or ""),
     )
 
 

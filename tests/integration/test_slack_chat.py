@@ -541,6 +541,18 @@ async def test_http_mode_answers_slack_s_challenge_and_no_garbage(desk, free_por
     assert desk.tries == []
 
 
+async def test_http_mode_on_a_taken_port_says_so(desk, free_port) -> None:
+    async with over_http(desk, free_port) as (slack, _target):
+        settings = config(slack, mode="http", signing_secret="s", port=free_port)
+        with pytest.raises(BadSettings, match=str(free_port)):
+            await asyncio.wait_for(SlackChat(settings).run(desk.accept, lambda: None), 10)
+
+
+def test_secrets_are_not_in_the_settings_repr() -> None:
+    shown = repr(SlackConfig("xoxb-secret", "xapp-secret", "signing-secret"))
+    assert "secret" not in shown.replace("signing_secret", "")
+
+
 @pytest.mark.parametrize("forged", ["secret", "stale", "none"])
 async def test_http_mode_refuses_what_slack_did_not_sign(desk, free_port, forged) -> None:
     async with over_http(desk, free_port) as (slack, target):

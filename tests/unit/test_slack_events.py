@@ -289,6 +289,10 @@ def test_people_of_the_same_enterprise_are_at_home() -> None:
     assert to_person(user, grid).trusted
     assert not to_person({**user, "enterprise_user": {"enterprise_id": "E2"}}, grid).trusted
     assert not to_person(user, ME).trusted
+    known = Directory({"U1": to_person(user, grid)})
+    body = message(user="U1", user_team="T2")
+    assert to_event(body, grid, known).author.trusted
+    assert not to_event(message(user="U1", user_team="T3"), grid, known).author.trusted
 
 
 def test_names_are_one_bounded_line() -> None:
