@@ -31,7 +31,7 @@ from core.errors import BadInput
 from core.markup.dialect import is_web
 from core.model import Reply
 
-PAGE = 100  # messages of a thread shown at first
+PAGE = 40  # messages of a thread shown at first, and more each time one asks for earlier ones
 _ASK = "Ask something (opens a new thread)"
 _REPLY = "Reply in this thread"
 
@@ -133,7 +133,7 @@ class RoomApp(App[None]):
         message = change.message
         if message is not None:
             if message.root == self._root:
-                await self._show(change.kind == "deleted", message)
+                await self._show(message.id, new=change.kind == "posted")
             elif change.kind == "posted" and self._opens_now(message):
                 await self._go(message.channel, message.root)
             elif change.kind == "posted" and message.ours:
@@ -155,15 +155,15 @@ class RoomApp(App[None]):
         else:
             self.notify(one_line(whisper.reply.text, 300), markup=False)
 
-    async def _show(self, gone: bool, message: RoomMessage) -> None:  # noqa: FBT001
-        found = self._messages.query(f"#m{message.id}")
+    async def _show(self, message_id: str, *, new: bool) -> None:
+        """Bring one message of the open thread to the state the room has it in by now."""
+        found = self._thread.query(f"#m{message_id}")
         view = found.first(MessageView) if found else None
-        if gone:
-            if view is not None:
-                await view.remove()
-        elif view is not None:
-            await view.show(message)
-        elif message.id in self._ids_in_view():
+        message = self._room.message(message_id)
+        if view is not None:
+            await (view.remove() if message is None else view.show(message))
+        elif new and message is not None:
+            self._shown += 1
             await self._thread.mount(MessageView(message))
 
     # --- what the person does --------------------------------------------------------------
@@ -206,9 +206,7 @@ class RoomApp(App[None]):
             here = (self._channel, self._root)
             await self._chat.press(*here, button.message_id, button.action_value)
         elif button.id == "earlier":
-            self._shown += PAGE
-            await self._fill()
-            self._messages.scroll_home(animate=False)
+            await self._earlier(button)
 
     @on(OptionList.OptionSelected)
     async def _selected(self, event: OptionList.OptionSelected) -> None:
@@ -284,9 +282,6 @@ class RoomApp(App[None]):
     def _composer(self) -> Composer:
         return self.query_one(Composer)
 
-    def _ids_in_view(self) -> list[str]:
-        return [m.id for m in self._room.thread(self._root)[-self._shown :]]
-
     async def _go(self, channel: str, root: str) -> None:
         """Show a thread, or the channel itself (``root`` "")."""
         composer = self._composer
@@ -315,6 +310,16 @@ class RoomApp(App[None]):
             if len(messages) > len(shown):
                 await self._thread.mount(PushButton("Earlier", id="earlier", compact=True))
             await self._thread.mount_all(shown)
+
+    async def _earlier(self, button: PushButton) -> None:
+        messages = self._room.thread(self._root)
+        first = len(messages) - self._shown
+        self._shown += PAGE
+        views = [MessageView(message) for message in messages[max(first - PAGE, 0) : first]]
+        await self._thread.mount_all(views, after=button)
+        if first <= PAGE:
+            await button.remove()
+        self._messages.scroll_home(animate=False)
 
     def _list(self) -> None:
         here = (self._channel, self._root)

@@ -57,7 +57,8 @@ class MessageView(Vertical):
             yield agents_words(self._body)
         else:
             yield Static(Content(clean(self.message.text)), classes="said")
-        yield _button_row(self.message.buttons, self.message.id)
+        if self.message.buttons:
+            yield _button_row(self.message.buttons, self.message.id)
 
     async def show(self, message: RoomMessage) -> None:
         """Show a newer state; what did not change is left alone."""
@@ -71,8 +72,9 @@ class MessageView(Vertical):
         elif not message.ours:
             self.query_one(".said", Static).update(Content(clean(message.text)))
         if message.buttons != old.buttons:
-            await self.query_one(".buttons").remove()
-            await self.mount(_button_row(message.buttons, message.id))
+            await self.query(".buttons").remove()
+            if message.buttons:
+                await self.mount(_button_row(message.buttons, message.id))
 
 
 class WhisperView(Vertical):
@@ -86,7 +88,8 @@ class WhisperView(Vertical):
         """The words and the buttons."""
         yield Static(Content.styled("only you see this", "dim"), classes="who")
         yield agents_words(self._reply.text)
-        yield _button_row(self._reply.buttons, "")
+        if self._reply.buttons:
+            yield _button_row(self._reply.buttons, "")
 
 
 class Composer(TextArea):
@@ -205,6 +208,4 @@ def _clock(message: RoomMessage) -> str:
 
 
 def _button_row(buttons: tuple[Button, ...], message_id: str) -> Horizontal:
-    row = Horizontal(*(ActionButton(button, message_id) for button in buttons), classes="buttons")
-    row.display = bool(buttons)
-    return row
+    return Horizontal(*(ActionButton(button, message_id) for button in buttons), classes="buttons")

@@ -300,12 +300,12 @@ async def test_a_refused_line_stays_in_the_composer_and_says_why(tmp_path, monke
 async def test_a_long_thread_shows_its_end_and_the_rest_when_asked(tmp_path):
     async with Room(tmp_path) as room:
         said = await room.say(G, "", "kim", "long one")
-        for n in range(150):
+        for n in range(60):
             await room.post(G, said.root, "Moot", f"answer {n}", nonce=f"o{n}")
     async with sitting(tmp_path) as seat:
         await seat.pilot.press("ctrl+down")
-        await seat.sees("answer 149")
-        assert len(seat.app.query(MessageView)) == 100
+        await seat.sees("answer 59")
+        assert len(seat.app.query(MessageView)) == 40
         await seat.post(ConversationKey("console", "local", G, said.root), "the newest\n\nend")
         await seat.sees("the newest")
         await seat.pilot.press("pageup")
@@ -316,7 +316,28 @@ async def test_a_long_thread_shows_its_end_and_the_rest_when_asked(tmp_path):
         seat.app.query_one("#messages").scroll_home(animate=False)
         await seat.sees("Earlier")
         await seat.pilot.click("#earlier")
-        await seat.until(lambda: len(seat.app.query(MessageView)) == 153)
+        await seat.until(lambda: len(seat.app.query(MessageView)) == 63)
+        shown = [view.message for view in seat.app.query(MessageView)]
+        assert shown == list(seat.room.thread(said.root))
+        assert not seat.app.query("#earlier")
+
+
+async def test_changes_that_come_faster_than_they_are_shown(tmp_path):
+    async with sitting(tmp_path) as seat:
+        await seat.send("fast")
+        key = seat.events[0].key
+        for n in range(10):
+            gone = await seat.post(key, f"status {n}", buttons=STOP)
+            kept = await seat.post(key, f"draft {n}")
+            await seat.post(key, f"between {n}")
+            await seat.chat.edit(key, kept, Post("", f"answer {n}"))
+            await seat.chat.delete(key, gone)
+        await seat.sees("between 9")
+        shown = [view.message for view in seat.app.query(MessageView)]
+        assert shown == list(seat.room.thread(key.root))
+        await seat.sees("answer 9")
+        assert "draft" not in seat.screen()
+        assert "status" not in seat.screen()
 
 
 async def test_a_narrow_window(tmp_path):
