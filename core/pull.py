@@ -180,7 +180,7 @@ class Holdback:
         return "" if self._ground.step(line) and _read(line) is not None else rest
 
     def _may_become_marker(self) -> bool:
-        body = self._held.lstrip(" \t")
+        body = self._held.lstrip(" \t\r")
         if len(self._held) > MAX_LINE_CHARS or not _marker_may_begin(body):
             return False
         indent = self._held[: len(self._held) - len(body)]
