@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 
 import structlog
@@ -29,11 +30,15 @@ async def open_room(settings: Settings) -> int:
     async with room, running(settings, [chat], also_allow=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, _ready))
         try:
-            await RoomApp(room, chat, banner(moot)).run_async()
+            app = RoomApp(room, chat, banner(moot))
+            # The terminal is given back whole, also when the window is closed or we are ended.
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(number, app.exit)
+            await app.run_async()
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
-    return 0
+    return app.return_code or 0
 
 
 async def ask_once(settings: Settings, question: str) -> int:

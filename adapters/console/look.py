@@ -37,12 +37,13 @@ DAY = Theme(
     variables={"footer-key-foreground": "#9a6700", "footer-background": "#fbfaf7"},
 )
 
-_VOICES = 6
+_VOICES = 8
+_SPREAD = 15  # chosen so that the shipped personas all differ, and the shipped engines too
 
 
 def voice(name: str) -> str:
     """The style class of a speaker: the same for the same name, every time."""
-    return f"voice-{zlib.crc32(name.encode()) % _VOICES}"
+    return f"voice-{(zlib.crc32(name.encode()) * _SPREAD >> 16) % _VOICES}"
 
 
 STYLE = """
@@ -67,7 +68,10 @@ Screen { background: $background; }
 .-narrow.-listing #sidebar { display: block; width: 1fr; }
 .-narrow.-listing #place { display: none; }
 
-#title { height: 1; padding: 0 2; margin: 1 0 0 0; color: $foreground 75%; text-style: bold; }
+#title {
+    height: 1; padding: 0 2; margin: 1 0 0 0; color: $foreground 75%; text-style: bold;
+    text-wrap: nowrap; text-overflow: ellipsis;
+}
 #messages { height: 1fr; padding: 0 2; }
 
 /* At least as high as the view, for an anchored view of something shorter would leave its top. */
@@ -96,6 +100,8 @@ Screen { background: $background; }
 .voice-3 { border-left: outer #d8a657; }
 .voice-4 { border-left: outer #6fb3b8; }
 .voice-5 { border-left: outer #d98c6a; }
+.voice-6 { border-left: outer #9d8ec7; }
+.voice-7 { border-left: outer #b8b06a; }
 
 #composer {
     height: auto; min-height: 3; max-height: 10; margin: 1 2 0 2; padding: 0 1;

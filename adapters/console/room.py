@@ -17,7 +17,7 @@ import regex
 import structlog
 
 from adapters.console.journal import Journal, Record
-from core.errors import BadInput
+from core.errors import BadInput, BadSettings
 from core.markup.measure import well_formed
 from core.model import Button, Posted
 
@@ -91,9 +91,15 @@ class Room:
 
         Raises:
             AlreadyRunning: another process has the room open.
-            OSError: the folder cannot be used.
+            BadSettings: the folder cannot be used.
         """
-        records = await asyncio.to_thread(self._journal.open)
+        try:
+            records = await asyncio.to_thread(self._journal.open)
+        except OSError as error:
+            say = f"The room cannot be kept in {self.folder} ({error.strerror})."
+            raise BadSettings(
+                f"{say} Set [storage] dir to a folder that can be written."
+            ) from error
         for record in records:
             try:
                 self._apply(record)

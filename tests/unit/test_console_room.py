@@ -7,10 +7,11 @@ import os
 
 import pytest
 
+from adapters.console.look import voice
 from adapters.console.render import clean, render, render_plain, split_label
 from adapters.console.room import FIRST_CHANNEL, Change, NoSuchPlace, Room
 from adapters.console.typed import Command, Leave, NewChannel, Words, read_line
-from core.errors import AlreadyRunning, BadInput
+from core.errors import AlreadyRunning, BadInput, BadSettings
 from core.model import Button
 
 G = FIRST_CHANNEL
@@ -59,6 +60,12 @@ async def test_a_torn_last_line_costs_only_itself(tmp_path, torn):
         await room.say(G, said.root, "kim", "after")
     async with Room(tmp_path) as room:
         assert [m.text for m in room.thread(said.root)] == ["kept", "after"]
+
+
+async def test_a_folder_that_cannot_be_used_is_told_with_the_setting_to_change(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadSettings, match=r"\[storage\] dir"):
+        await Room(tmp_path / "file" / "room").open()
 
 
 async def test_one_process_at_a_time(tmp_path):
@@ -287,3 +294,9 @@ def test_plain_output():
     assert "한글은 a (https://x.test) code" in laid_out
     assert "**" not in laid_out
     assert _ESC not in laid_out
+
+
+def test_the_shipped_personas_have_colours_of_their_own():
+    names = ("architect", "developer", "critic", "reviewer", "synthesizer")
+    assert len({voice(name) for name in names}) == len(names)
+    assert voice("누구") == voice("누구")
