@@ -290,7 +290,7 @@ async def test_one_stall_does_not_touch_the_others(tmp_path: Path) -> None:
         one.folder.mkdir()
     code = "say(type='text', text='x')\n" + "time.sleep(600)"
     runs = [
-        one.run(Script(code if n == 3 else ANSWER), limits=Limits(idle_s=5, total_s=60))
+        one.run(Script(code if n == 3 else ANSWER), limits=Limits(idle_s=3, total_s=60))
         for n, one in enumerate(stages)
     ]
     kinds = [o.kind for o in await asyncio.gather(*runs)]
