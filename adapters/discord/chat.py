@@ -109,7 +109,6 @@ class DiscordChat:
             log.warning("discord.unreachable", why=str(error) or type(error).__name__)
         finally:
             self._client = self._poster = None
-            receiver.use(None)
 
     # --- sending -------------------------------------------------------------------------
 

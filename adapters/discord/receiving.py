@@ -36,9 +36,9 @@ class Receiver:
         self._seen: OrderedDict[int, None] = OrderedDict()
         self.ready = ready
 
-    def use(self, client: discord.Client | None) -> None:
-        """Look things up through this client from now on."""
-        self._lookups = None if client is None else Lookups(client)
+    def use(self, client: discord.Client) -> None:
+        """Look things up through this client from now on; what it knows outlives its connection."""
+        self._lookups = Lookups(client)
 
     async def close(self) -> None:
         """End the answers that are still being given."""

@@ -30,6 +30,7 @@ class Ears:
     async def accept(self, event: ChatEvent) -> Reply | None:
         if self.failures:
             self.failures -= 1
+            self.world.ring()
             raise OSError("disk full")
         if self.delay_s:
             await asyncio.sleep(self.delay_s)

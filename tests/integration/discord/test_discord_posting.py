@@ -220,3 +220,25 @@ async def test_posting_before_and_after_the_connection_is_busy(world):
     key = ConversationKey("discord", world.guild, world.channel, "")
     with pytest.raises(ChatBusy):
         await chat.post(key, post("too early"))
+
+
+@pytest.mark.parametrize("where", ["opening", "direct", "orphaned"])
+async def test_a_lost_post_is_looked_for_in_the_channel_too(world, chat, ears, where):
+    event = await asked(world, ears)
+    key, opens, shown = replace(event.key, root=""), True, world.channel
+    if where == "direct":
+        key, opens, shown = (
+            ConversationKey("discord", "", world.alice.dm, ""),
+            False,
+            world.alice.dm,
+        )
+    if where == "orphaned":
+        world.alice.delete(world.channel, event.message_id)
+        key, opens = event.key, False
+    world.faults.lose_reply(path=f"/channels/{shown}/messages")
+    with pytest.raises(ChatUnsure):
+        await chat.post(key, post("answer", opens=opens))
+    world.rest.forget_nonces()
+    posted = await chat.post(key, post("answer", opens=opens, tried_at=time.time() - 300))
+    assert world.posts(shown) == ["answer"]
+    assert world.has_thread(posted.message_id) is opens
