@@ -13,9 +13,10 @@ from pathlib import Path
 import structlog
 
 from bridge.access import Door
+from bridge.acts import IntakePolicy
 from bridge.commands import Names, parse_participant
 from bridge.delivery import Delivery
-from bridge.intake import Intake, IntakePolicy
+from bridge.intake import Intake
 from bridge.load import default_engine, load_engines
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
@@ -232,3 +233,22 @@ def check_access(settings: Settings, chats: Sequence[Chat]) -> None:
             "access.empty",
             fix='Nobody may use Moot: add people to [access] allow, such as "slack:U123" or "*".',
         )
+
+
+def check_tokens(settings: Settings) -> None:
+    """Name a missing token at once, before anything connects.
+
+    Raises:
+        BadSettings: says which variable to set.
+    """
+    slack, discord = settings.slack, settings.discord
+    second = (
+        (slack.app_token, "MOOT__SLACK__APP_TOKEN")
+        if slack.mode == "socket"
+        else (slack.signing_secret, "MOOT__SLACK__SIGNING_SECRET")
+    )
+    needed = [(slack.bot_token, "MOOT__SLACK__BOT_TOKEN"), second] if slack.on else []
+    needed += [(discord.token, "MOOT__DISCORD__TOKEN")] if discord.on else []
+    for token, variable in needed:
+        if not token.get_secret_value():
+            raise BadSettings(f"{variable} is not set. `moot doctor` says where to find it.")

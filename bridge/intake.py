@@ -7,45 +7,20 @@ may be done with it is decided here, by who acts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import cycle
+from collections.abc import Callable
 
 import structlog
 
 from bridge.access import Door
-from bridge.commands import (
-    Ask,
-    Context,
-    Convene,
-    Help,
-    Intention,
-    Names,
-    Status,
-    Stop,
-    parse,
-    typed_command,
-)
+from bridge.acts import Acts, IntakePolicy, one_line
+from bridge.commands import Ask, Convene, Stop, parse, typed_command
 from core.errors import BadInput, NotAllowed
-from core.model import Button, ChatEvent, Conversation, Participant, Reply, Turn
-from core.records import messages, outbox, runs, turns
+from core.model import ChatEvent, Conversation, Reply
+from core.records import messages, outbox, turns
 from core.records.thread import Records
-from core.words import HELP, header_text, literal, say_context, say_status
+from core.words import literal
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class IntakePolicy:
-    """What intake needs of the settings."""
-
-    names: Names
-    default_seat: Participant
-    table_engines: tuple[str, ...]
-    roundtable_seats: tuple[Participant, ...]
-    rounds: int
-    mode: str
-    queue_limit: int
 
 
 class Intake:
@@ -79,8 +54,8 @@ class Intake:
         taken = _Taken(self, event, time.time())
         reply = await self._records.do(taken.transaction)
         log.debug("event.accepted", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
-        if taken.stopped:
-            self._on_stop(tuple(taken.stopped))
+        if taken.acts.stopped:
+            self._on_stop(tuple(taken.acts.stopped))
         self._on_turn()
         self._on_post()
         return reply
@@ -108,7 +83,7 @@ class _Taken:
         self.policy = intake.policy
         self.event = event
         self.now = now
-        self.stopped: list[int] = []
+        self.acts = Acts(event, now, intake.policy, intake.render)
 
     def transaction(self) -> Reply | None:
         match self.event.kind:
@@ -161,11 +136,11 @@ class _Taken:
             messages.set_engaged(conversation.id)
             command, text = typed or _bare_word(event) or ("ask", event.text)
             intention = parse(command, text, self.policy.names)
-            reply = self._act(intention, conversation, message_id)
+            reply = self.acts.act(intention, conversation, message_id)
         except (NotAllowed, BadInput) as error:
             reply = Reply(str(error))
         if reply:
-            self._notice(conversation, reply)
+            self.acts.notice(conversation, reply)
 
     def _open(self) -> Conversation:
         event = self.event
@@ -175,10 +150,6 @@ class _Taken:
 
     def _at_roundtable(self, conversation: Conversation) -> bool:
         return any(turn.kind == "roundtable" for turn in turns.waiting(conversation.id))
-
-    def _notice(self, conversation: Conversation, reply: Reply) -> None:
-        texts = self.intake.render(self.event.key.chat, reply.text)
-        outbox.add_post(conversation.id, "notice", texts, buttons=reply.buttons, now=self.now)
 
     def _edit(self) -> None:
         event = self.event
@@ -199,9 +170,8 @@ class _Taken:
     def _delete(self) -> None:
         event = self.event
         message_id = messages.remove(event.key, event.message_id, self.now)
-        turn = turns.of_prompt(message_id) if message_id else None
-        if turn and turn.state == "queued":
-            turns.end_turn(turn.id, "cancelled", "the question was deleted", self.now)
+        if message_id:
+            turns.withdraw_prompt(message_id, self.now)
 
     # --- commands and buttons -------------------------------------------------------------
 
@@ -216,8 +186,8 @@ class _Taken:
                 return self._start_by_command(intention)
             conversation = self._conversation_here()
             if conversation is None and isinstance(intention, Stop):
-                return self._ask_which()
-            return self._act(intention, conversation, 0)
+                return self.acts.ask_which()
+            return self.acts.act(intention, conversation, 0)
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
 
@@ -246,10 +216,10 @@ class _Taken:
                 conversation.id,
                 "header",
                 self.intake.render(self.event.key.chat, asked),
-                title=_title(text),
+                title=one_line(text),
                 now=self.now,
             )
-        return self._act(intention, conversation, message_id) or Reply(
+        return self.acts.act(intention, conversation, message_id) or Reply(
             "On it: the answer comes in the thread."
         )
 
@@ -270,165 +240,16 @@ class _Taken:
                 raise BadInput("This button belongs to another channel.")
             match verb:
                 case "stop":
-                    return self._stop(conversation, [turn])
+                    return self.acts.stop(conversation, [turn])
                 case "retry":
-                    return self._retry(conversation, turn)
+                    return self.acts.retry(conversation, turn)
                 case _:
                     raise BadInput("This button is from another version of Moot.")
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
-
-    # --- what can be meant ----------------------------------------------------------------
-
-    def _act(
-        self, intention: Intention, conversation: Conversation | None, message_id: int
-    ) -> Reply | None:
-        match intention:
-            case Ask() | Convene() if conversation is not None:
-                return self._queue(intention, conversation, message_id)
-            case Stop() if conversation is not None:
-                return self._stop(conversation, list(turns.waiting(conversation.id)))
-            case Status():
-                return Reply(
-                    say_status(self._waiting(conversation), *outbox.undelivered(), self.now)
-                )
-            case Context() if conversation is not None:
-                return Reply(
-                    say_context(runs.runs_in_conversation(conversation.id, 20), intention.run)
-                )
-            case Help():
-                return Reply(HELP)
-            case _:
-                raise BadInput("Do this inside a thread that Moot takes part in.")
-
-    def _waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:
-        key = self.event.key
-        if conversation is None:
-            return turns.waiting_in_channel(key.chat, key.space, key.channel)
-        return turns.waiting(conversation.id)
-
-    def _queue(
-        self, intention: Ask | Convene, conversation: Conversation, message_id: int
-    ) -> Reply | None:
-        policy = self.policy
-        waits = turns.waiting(conversation.id)
-        if len(waits) >= policy.queue_limit:
-            return Reply(
-                f"{len(waits)} questions wait in this thread already, so this one was not taken. "
-                "Ask again when some are answered, or `!stop` them."
-            )
-        if isinstance(intention, Ask):
-            default = policy.default_seat
-            engine = intention.engine or default.engine
-            kind, prompt, rounds = "ask", intention.prompt, 1
-            seats: tuple[Participant, ...] = (
-                Participant(engine, intention.persona, intention.model),
-            )
-        else:
-            kind, prompt, rounds = "roundtable", intention.topic, intention.rounds or policy.rounds
-            seats = _seated(intention.seats or policy.roundtable_seats, policy.table_engines)
-        turn_id = turns.queue_turn(
-            conversation.id,
-            kind=kind,
-            prompt=prompt,
-            prompt_message_id=message_id,
-            asker=self.event.author.name,
-            asker_key=f"{self.event.key.chat}:{self.event.author.id}",
-            seats=seats,
-            rounds=rounds,
-            mode=intention.mode or policy.mode,
-            now=self.now,
-        )
-        self._queued(conversation, turn_id, kind)
-        return None
-
-    def _queued(self, conversation: Conversation, turn_id: int, kind: str) -> None:
-        if kind == "roundtable":
-            self._post_header(conversation, turn_id)
-        log.debug("turn.queued", turn=turn_id, conversation=conversation.id, kind=kind)
-
-    def _post_header(self, conversation: Conversation, turn_id: int) -> None:
-        turn = turns.get_turn(turn_id)
-        assert turn is not None
-        texts = self.intake.render(conversation.key.chat, header_text(turn, ()))
-        stop = (Button(f"stop:{turn_id}", "Stop", "danger"),)
-        header = outbox.add_post(
-            conversation.id,
-            "header",
-            texts[:1],
-            buttons=stop,
-            turn_id=turn_id,
-            title=_title(turn.prompt),
-            now=self.now,
-        )
-        if header is not None:
-            turns.set_header(turn_id, header)
-
-    def _stop(self, conversation: Conversation, waits: list[Turn]) -> Reply | None:
-        """End turns now: the rows first, the processes right after the commit."""
-        why = f"stopped by {self.event.author.name}"
-        ended = [t for t in waits if turns.end_turn(t.id, "cancelled", why, self.now)]
-        if not ended:
-            return Reply("Nothing runs or waits here.")
-        self.stopped += [turn.id for turn in ended]
-        count = f" {len(ended)} questions" if len(ended) > 1 else ""
-        self._notice(conversation, Reply(f"Stopped{count} by {literal(self.event.author.name)}."))
-        for turn in ended:
-            if turn.header is not None:
-                stopped = replace(turn, state="cancelled")
-                text = header_text(stopped, runs.runs_of(turn.id))
-                texts = self.intake.render(conversation.key.chat, text)
-                outbox.change_post(turn.header, texts[0], now=self.now)
-        return None if self.event.kind == "message" else Reply("Stopped.")
-
-    def _ask_which(self) -> Reply:
-        key = self.event.key
-        found = turns.waiting_in_channel(key.chat, key.space, key.channel)
-        if not found:
-            return Reply("Nothing runs or waits in this channel.")
-        buttons = tuple(
-            Button(f"stop:{t.id}", f"Stop: {_title(t.prompt)[:60]}", "danger") for t in found[:5]
-        )
-        more = f" (the oldest 5 of {len(found)})" if len(found) > 5 else ""
-        return Reply(f"Which one should stop?{more}", buttons)
-
-    def _retry(self, conversation: Conversation, turn: Turn) -> Reply:
-        if turn.state in ("queued", "running") or any(
-            other.prompt_message_id == turn.prompt_message_id
-            for other in turns.waiting(conversation.id)
-        ):
-            return Reply("It is being worked on already.")
-        again = turns.queue_turn(
-            conversation.id,
-            kind=turn.kind,
-            prompt=turn.prompt,
-            prompt_message_id=turn.prompt_message_id,
-            asker=self.event.author.name,
-            asker_key=f"{self.event.key.chat}:{self.event.author.id}",
-            seats=turn.seats,
-            rounds=turn.rounds,
-            mode=turn.mode,
-            now=self.now,
-        )
-        self._queued(conversation, again, turn.kind)
-        return Reply("Trying again.")
 
 
 def _bare_word(event: ChatEvent) -> tuple[str, str] | None:
     """A mention with just ``stop``, ``status``, ``context`` or ``help`` means the command."""
     word = event.text.strip().lower()
     return (word, "") if word in ("stop", "status", "context", "help") else None
-
-
-def _title(text: str) -> str:
-    """A one-line name for a thread."""
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else line[:79] + "…"
-
-
-def _seated(seats: Sequence[Participant], engines: Sequence[str]) -> tuple[Participant, ...]:
-    """Seats with an engine each: those without one take ``engines`` in turn."""
-    turn_by_turn = cycle(engines)
-    return tuple(
-        seat if seat.engine else replace(seat, engine=next(turn_by_turn)) for seat in seats
-    )

@@ -8,7 +8,7 @@ import signal
 import structlog
 
 from bridge import logs
-from bridge.app import check_access, listen, make_chats, running
+from bridge.app import check_access, check_tokens, listen, make_chats, running
 from config.settings import Settings
 from core.errors import BadSettings
 
@@ -29,6 +29,7 @@ async def serve(settings: Settings) -> int:
             "No chat is switched on. Set MOOT__SLACK__BOT_TOKEN and MOOT__SLACK__APP_TOKEN, or "
             "MOOT__DISCORD__TOKEN (docs/how-to/slack.md and discord.md), or use `moot try`."
         )
+    check_tokens(settings)
     check_access(settings, chats)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

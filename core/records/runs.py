@@ -141,10 +141,11 @@ def find_run(prefix: str) -> dict[str, Any] | None:
     """
     rows = RunRow.select().order_by(RunRow.opened_at.desc())
     if prefix != "last":
-        escaped = prefix.replace("%", "").replace("_", "")
-        rows = rows.where(RunRow.id.startswith(escaped))
+        if not prefix.isalnum():
+            return None
+        rows = rows.where(RunRow.id.startswith(prefix))
     found = list(rows.limit(1 if prefix == "last" else 2))
-    return describe(found[0]) if len(found) == 1 and prefix else None
+    return describe(found[0]) if len(found) == 1 else None
 
 
 def runs_in_conversation(conversation_id: int, limit: int) -> tuple[dict[str, Any], ...]:

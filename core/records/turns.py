@@ -161,6 +161,18 @@ def change_prompt(turn_id: int, prompt: str) -> bool:
     return bool(changed)
 
 
+def withdraw_prompt(message_id: int, now: float) -> None:
+    """The question was deleted in chat: nothing of it is kept, and a waiting turn is over.
+
+    A turn that runs keeps going on what it was told.
+    """
+    asked = TurnRow.prompt_message == message_id
+    TurnRow.update(state="cancelled", error="the question was deleted", ended_at=now).where(
+        asked & (TurnRow.state == "queued")
+    ).execute()
+    TurnRow.update(prompt="").where(asked & (TurnRow.state != "running")).execute()
+
+
 def started_at(turn_id: int) -> float | None:
     """When the turn was last taken up."""
     return TurnRow.get_by_id(turn_id).started_at

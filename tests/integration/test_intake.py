@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bridge.access import Door
+from bridge.acts import IntakePolicy
 from bridge.commands import Names
-from bridge.intake import Intake, IntakePolicy
+from bridge.intake import Intake
 from core.model import Author, ChatEvent, ConversationKey, Participant
 from core.records import messages, outbox, turns
 from core.records.tables import MessageRow, OutboxRow, TurnRow
@@ -270,7 +271,8 @@ async def test_an_edit_of_a_waiting_question_changes_it(house):
 async def test_a_deleted_question_is_withdrawn_and_forgotten(house):
     await house.say("secret plan", mention=True)
     await house.say("", mention=True, kind="delete", event_id="del-1")
-    assert await house.turns() == [("secret plan", "cancelled")]
+    assert await house.turns() == [("", "cancelled")]
+    assert (await house.act("button", "retry:1", event_id="b1")).text == "The question was deleted."
     assert await house.messages() == [("Kim", "")]
     assert await house.records.do(messages.search, 1, "secret", 5) == ()
 

@@ -1,0 +1,208 @@
+"""What an intention does to the rows: queue, stop, retry, tell. Inside intake's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
+
+import structlog
+
+from bridge.commands import Ask, Context, Convene, Help, Intention, Names, Status, Stop
+from core.errors import BadInput
+from core.model import Button, ChatEvent, Conversation, Participant, Reply, Turn
+from core.records import outbox, runs, turns
+from core.words import HELP, header_text, literal, say_context, say_status
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class IntakePolicy:
+    """What intake needs of the settings."""
+
+    names: Names
+    default_seat: Participant
+    table_engines: tuple[str, ...]
+    roundtable_seats: tuple[Participant, ...]
+    rounds: int
+    mode: str
+    queue_limit: int
+
+
+class Acts:
+    """The acts of one person at one moment; ``stopped`` collects turns whose processes must end."""
+
+    def __init__(
+        self,
+        event: ChatEvent,
+        now: float,
+        policy: IntakePolicy,
+        render: Callable[[str, str], tuple[str, ...]],
+    ) -> None:
+        self.event = event
+        self.now = now
+        self.policy = policy
+        self.render = render
+        self.stopped: list[int] = []
+
+    def notice(self, conversation: Conversation, reply: Reply) -> None:
+        """Say something in the thread."""
+        texts = self.render(self.event.key.chat, reply.text)
+        outbox.add_post(conversation.id, "notice", texts, buttons=reply.buttons, now=self.now)
+
+    def act(
+        self, intention: Intention, conversation: Conversation | None, message_id: int
+    ) -> Reply | None:
+        """Do what is meant; what is returned is to be told to the person.
+
+        Raises:
+            BadInput: it needs a thread and there is none.
+        """
+        match intention:
+            case Ask() | Convene() if conversation is not None:
+                return self._queue(intention, conversation, message_id)
+            case Stop() if conversation is not None:
+                return self.stop(conversation, list(turns.waiting(conversation.id)))
+            case Status():
+                return Reply(
+                    say_status(self._waiting(conversation), *outbox.undelivered(), self.now)
+                )
+            case Context() if conversation is not None:
+                return Reply(
+                    say_context(runs.runs_in_conversation(conversation.id, 20), intention.run)
+                )
+            case Help():
+                return Reply(HELP)
+            case _:
+                raise BadInput("Do this inside a thread that Moot takes part in.")
+
+    def _waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:
+        key = self.event.key
+        if conversation is None:
+            return turns.waiting_in_channel(key.chat, key.space, key.channel)
+        return turns.waiting(conversation.id)
+
+    def _queue(
+        self, intention: Ask | Convene, conversation: Conversation, message_id: int
+    ) -> Reply | None:
+        policy = self.policy
+        waits = turns.waiting(conversation.id)
+        if len(waits) >= policy.queue_limit:
+            return Reply(
+                f"{len(waits)} questions wait in this thread already, so this one was not taken. "
+                "Ask again when some are answered, or `!stop` them."
+            )
+        if isinstance(intention, Ask):
+            default = policy.default_seat
+            engine = intention.engine or default.engine
+            kind, prompt, rounds = "ask", intention.prompt, 1
+            seats: tuple[Participant, ...] = (
+                Participant(engine, intention.persona, intention.model),
+            )
+        else:
+            kind, prompt, rounds = "roundtable", intention.topic, intention.rounds or policy.rounds
+            seats = _seated(intention.seats or policy.roundtable_seats, policy.table_engines)
+        turn_id = turns.queue_turn(
+            conversation.id,
+            kind=kind,
+            prompt=prompt,
+            prompt_message_id=message_id,
+            asker=self.event.author.name,
+            asker_key=f"{self.event.key.chat}:{self.event.author.id}",
+            seats=seats,
+            rounds=rounds,
+            mode=intention.mode or policy.mode,
+            now=self.now,
+        )
+        self._queued(conversation, turn_id, kind)
+        return None
+
+    def _queued(self, conversation: Conversation, turn_id: int, kind: str) -> None:
+        if kind == "roundtable":
+            self._post_header(conversation, turn_id)
+        log.debug("turn.queued", turn=turn_id, conversation=conversation.id, kind=kind)
+
+    def _post_header(self, conversation: Conversation, turn_id: int) -> None:
+        turn = turns.get_turn(turn_id)
+        assert turn is not None
+        texts = self.render(conversation.key.chat, header_text(turn, ()))
+        stop = (Button(f"stop:{turn_id}", "Stop", "danger"),)
+        header = outbox.add_post(
+            conversation.id,
+            "header",
+            texts[:1],
+            buttons=stop,
+            turn_id=turn_id,
+            title=one_line(turn.prompt),
+            now=self.now,
+        )
+        if header is not None:
+            turns.set_header(turn_id, header)
+
+    def stop(self, conversation: Conversation, waits: list[Turn]) -> Reply | None:
+        """End turns now: the rows first, the processes right after the commit."""
+        why = f"stopped by {self.event.author.name}"
+        ended = [t for t in waits if turns.end_turn(t.id, "cancelled", why, self.now)]
+        if not ended:
+            return Reply("Nothing runs or waits here.")
+        self.stopped += [turn.id for turn in ended]
+        count = f" {len(ended)} questions" if len(ended) > 1 else ""
+        self.notice(conversation, Reply(f"Stopped{count} by {literal(self.event.author.name)}."))
+        for turn in ended:
+            if turn.header is not None:
+                stopped = replace(turn, state="cancelled")
+                text = header_text(stopped, runs.runs_of(turn.id))
+                texts = self.render(conversation.key.chat, text)
+                outbox.change_post(turn.header, texts[0], now=self.now)
+        return None if self.event.kind == "message" else Reply("Stopped.")
+
+    def ask_which(self) -> Reply:
+        """A stop at channel level: buttons for what runs and waits in this channel."""
+        key = self.event.key
+        found = turns.waiting_in_channel(key.chat, key.space, key.channel)
+        if not found:
+            return Reply("Nothing runs or waits in this channel.")
+        buttons = tuple(
+            Button(f"stop:{t.id}", f"Stop: {one_line(t.prompt)[:60]}", "danger") for t in found[:5]
+        )
+        more = f" (the oldest 5 of {len(found)})" if len(found) > 5 else ""
+        return Reply(f"Which one should stop?{more}", buttons)
+
+    def retry(self, conversation: Conversation, turn: Turn) -> Reply:
+        """Put the same question to the same table once more."""
+        if not turn.prompt:
+            return Reply("The question was deleted.")
+        if turn.state in ("queued", "running") or any(
+            other.prompt_message_id == turn.prompt_message_id
+            for other in turns.waiting(conversation.id)
+        ):
+            return Reply("It is being worked on already.")
+        again = turns.queue_turn(
+            conversation.id,
+            kind=turn.kind,
+            prompt=turn.prompt,
+            prompt_message_id=turn.prompt_message_id,
+            asker=self.event.author.name,
+            asker_key=f"{self.event.key.chat}:{self.event.author.id}",
+            seats=turn.seats,
+            rounds=turn.rounds,
+            mode=turn.mode,
+            now=self.now,
+        )
+        self._queued(conversation, again, turn.kind)
+        return Reply("Trying again.")
+
+
+def one_line(text: str) -> str:
+    """A one-line name for a thread."""
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def _seated(seats: Sequence[Participant], engines: Sequence[str]) -> tuple[Participant, ...]:
+    """Seats with an engine each: those without one take ``engines`` in turn."""
+    turn_by_turn = cycle(engines)
+    return tuple(
+        seat if seat.engine else replace(seat, engine=next(turn_by_turn)) for seat in seats
+    )
