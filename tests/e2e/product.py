@@ -138,7 +138,7 @@ class Product:
         assert self._process is not None
         assert self._reader is not None
         async with asyncio.timeout(timeout_s):
-            await self._reader
+            await asyncio.shield(self._reader)  # a late end must not end the reading
             return await self._process.wait()
 
     async def stop(self) -> int:

@@ -1,0 +1,118 @@
+"""What people ask while Moot dies: each kind of question with the posts it must lead to."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from tests.crash.lane import Asked, Lane
+
+ANSWER = r"You asked:[\s\S]*{}"
+SEATS = ("architect", "critic")
+TABLE = "--with architect:rehearsal,critic:rehearsal --rounds 2"
+
+
+class People:
+    """Asks a lane's Moot. Every question has a mark of its own that its answer repeats."""
+
+    def __init__(self, lane: Lane, rng: random.Random) -> None:
+        self.lane = lane
+        self.rng = rng
+        self._count = 0
+
+    def mark(self) -> str:
+        self._count += 1
+        return f"q{self._count:03d}q"
+
+    async def _mention(self, mark: str, text: str, *wanted: str, **more: object) -> Asked:
+        may_write = bool(more.get("once_only"))
+        # Listed before it is said: the process may be dead before we hear that it was said.
+        one = Asked(mark, "", "", wanted, **more)  # type: ignore[arg-type]
+        self.lane.asked.append(one)
+        one.root, one.event_id = await self.lane.side.mention(text, may_write=may_write)
+        return one
+
+    async def plain(self, sleep_s: float = 0.3, extra: str = "") -> Asked:
+        """A mention that opens a thread."""
+        mark = self.mark()
+        text = f"{mark} why? @@rehearse sleep={sleep_s} {extra}@@"
+        return await self._mention(mark, text, ANSWER.format(mark))
+
+    async def follow_up(self, first: Asked, sleep_s: float = 0.3) -> Asked | None:
+        """A reply in its thread; ``None`` while there is no thread to reply in."""
+        if not self.lane.side.has_thread(first.root):
+            return None
+        mark = self.mark()
+        one = Asked(mark, first.root, "", (ANSWER.format(mark),))
+        self.lane.asked.append(one)
+        text = f"{mark} and then? @@rehearse sleep={sleep_s}@@"
+        one.event_id = await self.lane.side.reply(first.root, text)
+        return one
+
+    async def two(self) -> None:
+        """A question, and another behind it in the same thread."""
+        await self.follow_up(await self.plain())
+
+    async def long(self) -> Asked:
+        """An answer of several posts."""
+        mark = self.mark()
+        text = f"{mark} tell all @@rehearse lines=700@@"
+        last = r"(?m)^line 700$"
+        return await self._mention(mark, text, ANSWER.format(mark), last)
+
+    async def pull(self, sleep_s: float = 0.2) -> Asked:
+        """An answer that asks for more, what was found, and the follow-up's answer."""
+        mark = self.mark()
+        text = (
+            f'{mark} who? @@rehearse text="Let me look for {mark}." sleep={sleep_s} '
+            f'pull="memory: {mark} zebra"@@'
+        )
+        wanted = (
+            f"(?m)^Let me look for {mark}",
+            f"🔎.*{mark} zebra",
+            f"You asked:[\\s\\S]*{mark} zebra",
+        )
+        return await self._mention(mark, text, *wanted)
+
+    async def roundtable(self) -> Asked:
+        """Two personas, two rounds, and a header that is edited on the way."""
+        mark = self.mark()
+        header = rf"Roundtable\W+(complete|partial)[\s\S]*{mark}"
+        seats = [
+            rf"^\W*{seat} \(rehearsal\) · round {number}/2" for number in (1, 2) for seat in SEATS
+        ]
+        text = f"roundtable: {mark} tabs? {TABLE}"
+        return await self._mention(mark, text, header, *seats, rest_falls=False)
+
+    async def command(self) -> Asked:
+        """``/ask``: the thread does not exist before Moot's own post opens it."""
+        mark = self.mark()
+        asks = rf"asks:\W+{mark}"
+        one = Asked(mark, "", "", (asks, ANSWER.format(mark)), root_words=f"{mark} by")
+        self.lane.asked.append(one)
+        one.event_id = await self.lane.side.command("ask", f"{mark} by command?")
+        return one
+
+    async def may_write(self, sleep_s: float = 0.3) -> Asked:
+        """A run that may change files: begun once, whatever happens."""
+        mark = self.mark()
+        text = f"{mark} mend it @@rehearse sleep={sleep_s} write={mark}.txt@@"
+        return await self._mention(mark, text, ANSWER.format(mark), once_only=True)
+
+    async def stop(self) -> Asked:
+        """A run that would go on for ever, with children, and is stopped by its button."""
+        mark = self.mark()
+        text = f"{mark} wait @@rehearse stubborn child=600 setsid=600 hang@@"
+        never = (f"{mark} wait", "Moot was interrupted")
+        one = await self._mention(mark, text, "Stopped by", never=never)
+
+        async def button() -> bool:
+            return any(
+                "stop:" in b for p in await self.lane.side.shown(one.root) for b in p.buttons
+            )
+
+        async with asyncio.timeout(30):
+            while not await button():
+                await asyncio.sleep(0.02)
+        await self.lane.side.press(one.root, "Stop")
+        return one
