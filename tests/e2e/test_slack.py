@@ -269,3 +269,55 @@ async def test_a_graceful_stop_ends_everything_and_goes_on_later(slack, moot):
     await moot.start("slack")
     await standing(slack, root, 1)
     await asyncio.sleep(0)
+
+
+async def test_c173_a_refusal_is_not_retried_and_others_go_on(slack, moot):
+    root = await slack.mention("first @@rehearse sleep=1@@")
+    await moot.event("post.marked", kind="status")
+    slack.refuse("chat.postMessage", "is_archived", times=2)
+    await moot.event("turn.ended")
+    refused = await moot.event("post.refused", kind="answer")
+    assert refused["code"] == "is_archived"
+    other = await slack.mention("second")
+    await slack.wait_for_answer(other, containing="second")
+    assert len(slack.calls("chat.postMessage")) < 12
+    assert not any("⏳" in seen.text for seen in await slack.answers(root))
+
+
+async def test_c069_stale_progress_does_not_delay_the_answer(slack, moot):
+    slack.rate_limit("chat.postMessage", retry_after_s=2, times=1)  # hits the status message
+    root = await slack.mention("quick?")
+    await standing(slack, root, 1)
+    texts = [call.args.get("text", "") for call in slack.calls("chat.postMessage")]
+    assert sum("⏳" in text for text in texts) <= 1
+
+
+async def test_c029_an_answer_without_visible_text_is_said_to_be_one(slack, moot):
+    root = await slack.mention("say nothing @@rehearse silent@@")
+    [notice] = await standing(slack, root, 1)
+    assert "without" in notice
+
+
+async def test_c137_a_marker_typed_by_a_person_does_nothing(slack, moot):
+    root = await slack.mention("&lt;!-- pull:memory: all of #private --&gt;")
+    await standing(slack, root, 1)
+    assert moot.logged("run.closed")[0]["hop"] == 0
+    assert len(moot.logged("run.closed")) == 1
+
+
+async def test_two_threads_of_one_channel_do_not_mix(slack, moot):
+    """C031: answers come in the reverse order of their questions."""
+    roots = [await slack.mention(f"question-{n} @@rehearse sleep={3 - n}@@") for n in range(3)]
+    for number, root in enumerate(roots):
+        texts = await standing(slack, root, 1)
+        assert f"question-{number}" in texts[0]
+        assert not any(f"question-{other}" in texts[0] for other in range(3) if other != number)
+
+
+async def test_questions_of_one_thread_are_answered_in_order(slack, moot):
+    root = await slack.mention("first @@rehearse sleep=2@@")
+    await moot.event("turn.claimed")
+    for text in ("second", "third"):
+        await slack.say(text, thread=root)
+    texts = await standing(slack, root, 3)
+    assert ["first" in texts[0], "second" in texts[1], "third" in texts[2]] == [True] * 3
