@@ -97,5 +97,6 @@ class _DiscordMarkdown:
         mark = f"{number}. " if number is not None else "- "
         return mark if done is None else mark + ("☑ " if done else "☐ ")
 
-    def edge(self, outside: str, *, styled: bool) -> str:  # noqa: ARG002
-        return _EDGE if styled else ""
+    def edge(self, outside: str) -> str:
+        """Only asterisks next to asterisks are read wrongly."""
+        return _EDGE if outside == "*" else ""

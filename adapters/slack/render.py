@@ -18,7 +18,9 @@ from core.markup.split import Limit
 MAX_BYTES = 3_900
 
 _EDGE = "\u200b"  # zero-width space: Slack formats only between spaces and punctuation
-_PAIR = re.compile(r"(?<!\w)([*_~])(?=\S)([^\n]{0,300}?\S)\1(?!\w)")
+_TICK = "\u02cb"  # looks like a backtick, and pairs with none
+_NAME = re.compile(r"(?<!\w)__\w+__(?!\w)")
+_PAIR = re.compile(r"(?<![\w*_~])([*_~])(?=[^\s*_~])([^\n]{0,300}?[^\s*_~])\1(?![\w*_~])")
 _TICKS = re.compile(r"`(?=``)")
 _MARKERS = "*_~`"
 _BULLETS = "•◦▪"
@@ -41,11 +43,6 @@ def render(markdown: str, label: str = "", limit: int = MAX_BYTES) -> tuple[str,
     return render_markdown(markdown, label, _Mrkdwn(), Limit(limit, Unit.BYTES))
 
 
-def render_plain(text: str) -> str:
-    """Plain text, such as a name, as it can stand in a message: escaped, and in no style."""
-    return _Mrkdwn().literal(text)
-
-
 class _Mrkdwn:
     """Slack's spelling. It has no escape character, so some things are written around."""
 
@@ -53,13 +50,16 @@ class _Mrkdwn:
     fences_in_quotes = False
 
     def literal(self, text: str) -> str:
-        return _PAIR.sub(_unpaired, escape(text).replace("`", "ˋ"))
+        text = escape(text)
+        if text.count("`") > 1:
+            text = text.replace("`", _TICK)
+        return _PAIR.sub(_unpaired, _NAME.sub(r"`\g<0>`", text))
 
     def guard(self, word: str) -> str:
         return _EDGE if word.startswith("&gt;") else ""
 
     def code_span(self, text: str) -> str:
-        """Slack has no longer backtick spans: a backtick inside needs a fence, which may be inline."""
+        """Slack has no longer backtick spans, but allows a fence within a line."""
         if "`" not in text:
             return f"`{escape(text)}`"
         return f"``` {self.code(text)} ```"
@@ -82,21 +82,18 @@ class _Mrkdwn:
     def heading(self, level: int) -> str | None:  # noqa: ARG002
         return None
 
-    def bullet(self, depth: int, number: int | None, done: bool | None) -> str:  # noqa: FBT001
+    def bullet(self, depth: int, number: int | None, *, done: bool | None) -> str:
         mark = f"{number}. " if number is not None else f"{_BULLETS[min(depth, 2)]} "
         if done is None:
             return mark
         return (mark if number is not None else "") + ("☑ " if done else "☐ ")
 
-    def edge(self, outside: str, *, styled: bool) -> str:
-        if styled:
-            return _EDGE
-        plain = not outside or outside.isspace()
-        return (
-            ""
-            if plain or (outside.isascii() and not outside.isalnum() and outside not in _MARKERS)
-            else _EDGE
-        )
+    def edge(self, outside: str) -> str:
+        """Slack formats only between spaces and ASCII punctuation."""
+        if not outside or outside.isspace():
+            return ""
+        plain = outside.isascii() and not outside.isalnum() and outside not in _MARKERS
+        return "" if plain else _EDGE
 
 
 def _unpaired(found: re.Match[str]) -> str:

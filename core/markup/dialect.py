@@ -8,6 +8,7 @@ and link definitions that are really text.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 
 import regex
 from markdown_it import MarkdownIt
@@ -15,7 +16,7 @@ from markdown_it.rules_block import StateBlock, reference
 from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 
 # Deeper than this the markers are text; the parser would drop what is in there.
-DEEPEST = 24
+DEEPEST = 28
 
 _CJK = regex.compile(
     r"[\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Bopomofo}\u3000-\u303f\uff00-\uffef]"
@@ -25,7 +26,7 @@ _SLACK_LINK = regex.compile(r"<((?:https?://|mailto:)[^\s<>|]+)\|([^<>\n]+)>")
 # An address ends where a letter of another script follows an ASCII letter or digit (a Korean
 # particle), but a path such as /wiki/한국 is taken whole.
 _ADDRESS = regex.compile(
-    r"://(?:(?<=[/=\-_%?#&.])[^\x00-\x7f\s\p{P}]+|[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%\-])+"
+    r"://(?:(?<=[/=\-_%?#&.])[^\x00-\x7f\s\p{P}]+|[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%\-]){1,2048}"
 )
 _SCHEME = regex.compile(r"(?:^|[^A-Za-z0-9.+-])(https?)$", regex.IGNORECASE)
 # Bold that was closed inside the link it surrounds, or opened inside and closed after it.
@@ -39,6 +40,7 @@ _ANY_SCHEME = regex.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _DEFINITION = regex.compile(r"\s*\[([^\[\]]+)\]:\s*<?(?:https?://|mailto:)")
 _USE = regex.compile(r"\[([^\[\]\n]+)\](?!:)")
 _UNSAFE = regex.compile(r"""[\x00-\x20"<>\\^`{|}\x7f]""")
+_Rule = Callable[[StateInline, bool], bool]
 _TRAILING = ".,;:!?'\"*_~"
 _NEAR = 120
 
@@ -55,7 +57,7 @@ def safe_url(url: str) -> str:
 
 def make_parser() -> MarkdownIt:
     """A parser of this dialect; it holds no state between texts."""
-    md = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST * 4})
+    md = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST + 4})
     md.enable(["table", "strikethrough"])
     md.block.ruler.before("table", "too_deep", _too_deep)
     md.block.ruler.at("reference", _reference)
@@ -82,30 +84,30 @@ def _strikethrough(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
     return _loosened(state, silent, strikethrough.tokenize)
 
 
-def _loosened(state: StateInline, silent: bool, rule: emphasis.Rule) -> bool:  # noqa: FBT001
+def _loosened(state: StateInline, silent: bool, rule: _Rule) -> bool:  # noqa: FBT001
     """Run the parser's own rule, then let its delimiters open or close beside letters too.
 
     CommonMark closes nothing that ends in a bracket when a letter follows, which is every second
     bold word in Korean, where a particle follows without a space.
     """
     start, before = state.pos, len(state.delimiters)
-    marker = state.src[start]
     if not rule(state, silent):
         return False
-    if marker != "_":
-        opens, closes = _flanks(state.src, start, state.pos)
-        for delimiter in state.delimiters[before:]:
-            delimiter.open |= opens
-            delimiter.close |= closes
+    opens, closes = _flanks(state.src, start, state.pos)
+    for delimiter in state.delimiters[before:]:
+        delimiter.open |= opens
+        delimiter.close |= closes
     return True
 
 
 def _flanks(src: str, start: int, end: int) -> tuple[bool, bool]:
-    """Whether the marker run ``src[start:end]`` may open and close beyond what CommonMark allows."""
+    """Whether the run ``src[start:end]`` may open and close, beyond what CommonMark allows."""
     last = src[start - 1] if start else " "
     following = src[end] if end < len(src) else " "
     if last.isspace() or following.isspace():
         return False, False
+    if src[start] == "_":  # underscores inside names stay; only _강조_는 is certain
+        return False, _is_cjk(last) and _is_cjk(following)
     opens = _is_punctuation(following) and (
         _is_cjk(last) or (_is_opening(following) and _joined(src, start, end, forward=True))
     )
@@ -171,7 +173,7 @@ def _push_link(state: StateInline, url: str, label: str) -> None:
 
 
 def _crossed(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
-    """``**<https://x**>``, ``**[label](https://x**)`` and ``[**label](https://x)**``: a bold link."""
+    """``**<https://x**>``, ``**[x](https://x**)`` and ``[**x](https://x)**``: a bold link."""
     if state.src[state.pos] not in "*[" or state.linkLevel > 0:
         return False
     found = _CROSSED.match(state.src, state.pos, state.posMax)
@@ -204,8 +206,10 @@ def _address(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
     if not state.src.startswith("://", state.pos):
         return False
     scheme = _SCHEME.search(state.src[max(state.pos - 6, 0) : state.pos])
+    if scheme is None or not state.pending.endswith(scheme[1]):
+        return False
     found = _ADDRESS.match(state.src, state.pos, state.posMax)
-    if scheme is None or found is None or not state.pending.endswith(scheme[1]):
+    if found is None:
         return False
     rest = _trimmed(found.group())
     if len(rest) <= len("://"):

@@ -12,9 +12,9 @@ from typing import Literal, Protocol
 
 import regex
 
-from core.markup.measure import visible
+from core.markup.measure import graphemes, visible, width
 from core.markup.split import Atom, Cut, Wrap
-from core.markup.table import table_rows
+from core.markup.table import as_list, table_rows
 from core.markup.tree import (
     Block,
     Bold,
@@ -37,13 +37,21 @@ from core.markup.tree import (
 )
 
 Style = Literal["bold", "italic", "strike"]
-_ORDER: tuple[Style, ...] = ("bold", "italic", "strike")
 _PLAIN: frozenset[Style] = frozenset()
+_BOLD: frozenset[Style] = frozenset({"bold"})
+_ITALIC: frozenset[Style] = frozenset({"italic"})
+_STRIKE: frozenset[Style] = frozenset({"strike"})
+# Outermost first.
+_STYLES: dict[Style, frozenset[Style]] = {"bold": _BOLD, "italic": _ITALIC, "strike": _STRIKE}
+_CJK_STOPS = "。！？；、，"
 # A word with the spaces before it; CJK sentences may also be cut after their punctuation.
 _WORD = regex.compile(
     r"([ \t]*+(?![\p{M}\u200d]))?((?:[^ \t。！？；、，]|[ \t](?=[\p{M}\u200d]))*+[。！？；、，]*+)"
 )
 _DEEPEST_INDENT = 6
+_LONGEST_QUOTE = 8
+# Columns that a chat shows without wrapping; wider tables are lists.
+_WIDEST_TABLE = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,9 @@ class Dialect(Protocol):
         """What to put before an escaped ``word`` that would be markup at a line's start."""
         ...
 
-    def code_span(self, text: str) -> str: ...
+    def code_span(self, text: str) -> str:
+        """Inline code, from its unescaped text."""
+        ...
 
     def link(self, label: str, url: str) -> str:
         """A link; ``label`` is plain text."""
@@ -88,9 +98,11 @@ class Dialect(Protocol):
         """What begins a heading of this level; None when it is one bold line instead."""
         ...
 
-    def bullet(self, depth: int, number: int | None, done: bool | None) -> str: ...
+    def bullet(self, depth: int, number: int | None, *, done: bool | None) -> str:
+        """What begins a list item; ``done`` is None unless it is a task."""
+        ...
 
-    def edge(self, outside: str, *, styled: bool) -> str:
+    def edge(self, outside: str) -> str:
         """What must stand between a mark and its neighbour character for the mark to work."""
         ...
 
@@ -117,107 +129,135 @@ class _Walk:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
 
-    def blocks(self, blocks: Sequence[Block], place: _Place, gap: int = 0) -> Iterator[Atom]:
-        """Blocks below each other, with ``gap`` line ends before the first."""
+    def blocks(self, blocks: Sequence[Block], place: _Place, lead: str = "") -> Iterator[Atom]:
+        """Blocks below each other; ``lead`` ends the line before the first."""
         last: Block | None = None
         for block in blocks:
             shown = False
-            for atom in self._block(
-                block, place, gap if last is None else _gap(last, block, place)
-            ):
+            between = lead if last is None else _between(last, block, place)
+            for atom in self._block(block, place, between):
                 keep = isinstance(last, Heading) and not shown  # a heading stays with its text
                 yield atom._replace(cut=Cut.INNER) if keep else atom
                 shown = True
             last = block if shown else last
 
-    def _block(self, block: Block, place: _Place, gap: int) -> Iterator[Atom]:
+    def _block(self, block: Block, place: _Place, lead: str) -> Iterator[Atom]:
         match block:
             case Paragraph(children):
-                return self._lines(runs(children), place, gap)
+                return self._lines(runs(children), place, lead)
             case Heading(level, children):
-                return self._heading(level, runs(children), place, gap)
+                return self._heading(level, runs(children), place, lead)
             case Code(language, text):
-                return self._fenced(language, text.split("\n"), place, gap)
+                return self._fenced(language, text.split("\n"), place, lead)
             case Table():
-                return self._fenced("", table_rows(block), place, gap)
+                return self._table(block, place, lead)
             case Quote(blocks):
-                return self.blocks(blocks, _quoted(place), gap)
+                return self.blocks(blocks, _quoted(place), lead)
             case List():
-                return self._list(block, place, gap)
+                return self._list(block, place, lead)
             case Rule():
-                lead = _newlines(gap, place) + place.line
-                return iter((Atom("─" * 12, lead, place.line, Cut.BLOCK),))
+                return iter((Atom("─" * 12, lead + place.line, place.line, Cut.BLOCK),))
 
     # --- lists ---------------------------------------------------------------------------
 
-    def _list(self, block: List, place: _Place, gap: int) -> Iterator[Atom]:
+    def _list(self, block: List, place: _Place, lead: str) -> Iterator[Atom]:
         for at, item in enumerate(block.items):
             number = block.start + at if block.ordered else None
-            mark = self._dialect.bullet(place.depth, number, item.done)
-            yield from self._item(item, place, mark, gap if at == 0 else 1)
+            mark = self._dialect.bullet(place.depth, number, done=item.done)
+            yield from self._item(item, place, mark, lead if at == 0 else "\n")
 
-    def _item(self, item: ListItem, place: _Place, mark: str, gap: int) -> Iterator[Atom]:
+    def _item(self, item: ListItem, place: _Place, mark: str, lead: str) -> Iterator[Atom]:
         deeper = " " * len(mark) if place.depth < _DEEPEST_INDENT else ""
         inner = replace(place, indent=place.indent + deeper, depth=place.depth + 1)
-        lead = _newlines(gap, place) + place.line
         first = item.blocks[0] if item.blocks else None
-        atoms = self._block(first, inner, 0) if isinstance(first, Paragraph | Heading) else iter(())
+        atoms = (
+            self._block(first, inner, "") if isinstance(first, Paragraph | Heading) else iter(())
+        )
         head = next(atoms, None)
         if head is None:
-            yield Atom(mark.rstrip(), lead, place.line, Cut.LINE)
-            yield from self.blocks(item.blocks, inner, 1)
+            yield Atom(mark.rstrip(), lead + place.line, place.line, Cut.LINE)
+            yield from self.blocks(item.blocks, inner, "\n")
             return
-        yield head._replace(lead=lead + mark, start=place.line + mark, cut=Cut.LINE)
+        start = place.line + mark
+        yield head._replace(lead=lead + start, start=start, cut=Cut.LINE)
         yield from atoms
-        yield from self.blocks(item.blocks[1:], inner, 1)
+        yield from self.blocks(item.blocks[1:], inner, "\n")
 
     # --- fences --------------------------------------------------------------------------
 
     def _fenced(
-        self, language: str, lines: Sequence[str], place: _Place, gap: int
+        self, language: str, lines: Sequence[str], place: _Place, lead: str
     ) -> Iterator[Atom]:
         """A block whose lines stay whole; nothing is put before them that would change code."""
         if not any(map(visible, lines)):
             return
         mark = place.quote if self._dialect.fences_in_quotes else ""
         wraps = (Wrap(f"{self._dialect.fence(language)}\n{mark}", f"\n{mark}```"),)
-        lead, cut = _newlines(gap, place) + mark, Cut.BLOCK
+        cut, lead = Cut.BLOCK, lead + mark
         for line in lines:
             yield Atom(self._dialect.code(line), lead, mark, cut, wraps)
-            lead, cut = "\n" + mark, Cut.LINE
+            cut, lead = Cut.LINE, "\n" + mark
+
+    def _table(self, table: Table, place: _Place, lead: str) -> Iterator[Atom]:
+        rows = table_rows(table)
+        if max(map(width, rows)) <= _WIDEST_TABLE:
+            return self._fenced("", rows, place, lead)
+        return self._list(as_list(table), place, lead)
 
     # --- lines of text -------------------------------------------------------------------
 
-    def _heading(self, level: int, line: Sequence[Run], place: _Place, gap: int) -> Iterator[Atom]:
+    def _heading(self, level: int, line: Sequence[Run], place: _Place, lead: str) -> Iterator[Atom]:
         """One line: as the platform's heading, or else in bold from end to end."""
         line = [replace(run, kind="text", text=" ") if run.kind == "break" else run for run in line]
         mark = self._dialect.heading(level) if place == _Place() else None
         if mark is None:
-            line = [replace(run, styles=run.styles | {"bold"}) for run in line]
-        return self._lines(line, place, gap, mark or "")
+            line = [replace(run, styles=run.styles | _BOLD) for run in line]
+        return self._lines(line, place, lead, mark or "")
 
     def _lines(
-        self, line: Sequence[Run], place: _Place, gap: int, mark: str = ""
+        self, line: Sequence[Run], place: _Place, lead: str, mark: str = ""
     ) -> Iterator[Atom]:
         """Words as atoms; the first stands behind ``mark``."""
         if not any(visible(run.text) for run in line):
             return
-        lead, cut = _newlines(gap, place) + place.line + mark, Cut.BLOCK
-        at_start, start = True, place.line + mark
-        for space, run, text, wraps in _words(
-            self._grouped(line, 0, len(line), (), _PLAIN), self._dialect
-        ):
+        lead, cut, last = lead + place.line + mark, Cut.BLOCK, ""
+        for space, run, text, wraps in self._words(self._styled(line, 0, len(line), (), _PLAIN)):
             if run.kind == "break":
-                lead, cut, start, at_start, mark = "\n" + place.line, Cut.LINE, place.line, True, ""
+                if not last:
+                    continue
+                lead, cut, last, mark = "\n" + place.line, Cut.LINE, "", ""
                 continue
             guard = self._dialect.guard(text) if run.kind == "text" and not wraps else ""
             spare = self._spare(run)
-            if at_start:
-                yield Atom(text if mark else guard + text, lead, start, cut, wraps, spare)
+            if not last:
+                sent = text if mark else guard + text
+                yield Atom(sent, lead, place.line + mark, cut, wraps, spare)
             else:
-                cut = Cut.SPACE if space else Cut.HARD
-                yield Atom(text, space, place.quote + guard, cut, wraps, spare)
-            at_start = False
+                yield Atom(text, space, place.quote + guard, _cut(last, space, text), wraps, spare)
+            last = text
+
+    def _words(
+        self, styled: Iterator[tuple[Run, tuple[Wrap, ...]]]
+    ) -> Iterator[tuple[str, Run, str, tuple[Wrap, ...]]]:
+        """Each escaped word with the space before it; code and links are one word each."""
+        space = ""
+        for run, wraps in styled:
+            match run.kind:
+                case "text":
+                    for found in _WORD.finditer(self._dialect.literal(run.text)):
+                        space += found[1] or ""
+                        if found[2]:
+                            yield space, run, found[2], wraps
+                            space = ""
+                    continue
+                case "code":
+                    text = self._dialect.code_span(run.text)
+                case "link":
+                    text = self._dialect.link(run.text, run.url)
+                case "break":
+                    text = ""
+            yield space, run, text, wraps
+            space = ""
 
     def _spare(self, run: Run) -> str:
         """What to send when a whole link or code span is over the limit."""
@@ -226,7 +266,7 @@ class _Walk:
             return self._dialect.literal(words)
         return self._dialect.code(run.text) if run.kind == "code" else ""
 
-    def _grouped(
+    def _styled(
         self,
         line: Sequence[Run],
         low: int,
@@ -238,7 +278,7 @@ class _Walk:
         at, touched = low, False
         while at < high:
             run = line[at]
-            style = next((s for s in _ORDER if s in run.styles - done), None)
+            style = _outermost(run.styles - done)
             if run.kind == "break" or (style is None and run.kind != "code"):
                 yield run, wraps
                 at, touched = at + 1, False
@@ -247,16 +287,23 @@ class _Walk:
             while style and end < high and style in line[end].styles:
                 end += 1
             before = line[at - 1].text[-1:] if at > low and not touched else ""
-            after = line[end].text[:1] if end < high else ""
-            touched = end < high and (line[end].kind == "code" or bool(line[end].styles - done))
+            after = self._neighbour(line[end], done) if end < high else ""
+            touched = end < high and after != line[end].text[:1]
             mark = self._dialect.marks[style] if style else ""
-            opens = self._dialect.edge(before, styled=False) + mark
-            inside = (*wraps, Wrap(opens, mark + self._dialect.edge(after, styled=touched)))
+            edge = self._dialect.edge
+            inside = (*wraps, Wrap(edge(before) + mark, mark + edge(after)))
             if style is None:
                 yield run, inside
             else:
-                yield from self._grouped(line, at, end, inside, done | {style})
+                yield from self._styled(line, at, end, inside, done | _STYLES[style])
             at = end
+
+    def _neighbour(self, run: Run, done: frozenset[Style]) -> str:
+        """The character that a run begins with as it is sent, marks included."""
+        if run.kind == "code":
+            return "`"
+        style = _outermost(run.styles - done)
+        return self._dialect.marks[style][0] if style is not None else run.text[:1]
 
 
 def runs(inlines: Sequence[Inline], styles: frozenset[Style] = _PLAIN) -> list[Run]:
@@ -275,52 +322,42 @@ def runs(inlines: Sequence[Inline], styles: frozenset[Style] = _PLAIN) -> list[R
                 common = frozenset[Style].intersection(*inner) if inner else styles
                 found.append(Run("link", plain(children).strip() or url, common, url))
             case Bold(children):
-                found += runs(children, styles | {"bold"})
+                found += runs(children, styles | _BOLD)
             case Italic(children):
-                found += runs(children, styles | {"italic"})
+                found += runs(children, styles | _ITALIC)
             case Strike(children):
-                found += runs(children, styles | {"strike"})
+                found += runs(children, styles | _STRIKE)
     return found
 
 
-def _words(
-    grouped: Iterator[tuple[Run, tuple[Wrap, ...]]], dialect: Dialect
-) -> Iterator[tuple[str, Run, str, tuple[Wrap, ...]]]:
-    """Each escaped word with the space before it; code and links are one word each."""
-    space = ""
-    for run, wraps in grouped:
-        match run.kind:
-            case "text":
-                for found in _WORD.finditer(dialect.literal(run.text)):
-                    space += found[1] or ""
-                    if found[2]:
-                        yield space, run, found[2], wraps
-                        space = ""
-                continue
-            case "code":
-                text = dialect.code_span(run.text)
-            case "link":
-                text = dialect.link(run.text, run.url)
-            case "break":
-                text = ""
-        yield space, run, text, wraps
-        space = ""
+def _outermost(styles: frozenset[Style]) -> Style | None:
+    for style, alone in _STYLES.items():
+        if alone <= styles:
+            return style
+    return None
 
 
-def _gap(last: Block, block: Block, place: _Place) -> int:
-    """Line ends between two blocks: 2 leaves an empty line."""
-    if place.depth or isinstance(last, Heading) or isinstance(block, Code | Table):
-        return 1
-    if isinstance(last, Code | Table) or (isinstance(last, Paragraph) and isinstance(block, List)):
-        return 1
-    return 2
+def _cut(last: str, space: str, text: str) -> Cut:
+    """How welcome a cut between two words of a line is."""
+    if space or last[-1] in _CJK_STOPS:
+        return Cut.SPACE
+    joined = len(graphemes(last[-1] + text[0])) == 1
+    return Cut.NEVER if joined else Cut.HARD
 
 
-def _newlines(count: int, place: _Place) -> str:
-    return "\n".join([""] + [place.quote.rstrip()] * (count - 1)) + "\n" if count else ""
+def _between(last: Block, block: Block, place: _Place) -> str:
+    """What separates two blocks: line ends, and an empty line where a chat would show one."""
+    compact = (
+        place.depth > 0
+        or isinstance(last, Heading | Code | Table)
+        or isinstance(block, Code | Table)
+        or (isinstance(last, Paragraph) and isinstance(block, List))
+        or (place.quote and isinstance(block, Quote))
+    )
+    return "\n" if compact else f"\n{place.quote.rstrip()}\n"
 
 
 def _quoted(place: _Place) -> _Place:
     """A quote inside a place. Chats know one level; deeper ones show a bar of their own."""
     deeper = place.quote + "▏ " if place.quote else "> "
-    return replace(place, quote=deeper[:12], indent=place.indent if place.quote else "")
+    return replace(place, quote=deeper[:_LONGEST_QUOTE], indent=place.indent if place.quote else "")

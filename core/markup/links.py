@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-_HOST = re.compile(r"(?:^|[\s(\"'<@/])((?:[\w-]+\.)+[a-z]{2,})(?=$|[\s:/?#)\"'>,])", re.IGNORECASE)
+# Endings that are no file names' endings too: "setup.py" in a label is a file.
+_HOST = re.compile(
+    r"(?:^|[\s(\"'<@/])((?:[\w-]+\.)+"
+    r"(?:com|org|net|edu|gov|mil|int|info|biz|io|dev|app|ai|co|us|uk|kr|jp|cn|de|fr|eu|ru|br|ca|ch"
+    r"|bank|online|site|shop|xyz|test|example))(?=$|[\s:/?#)\"'>,])",
+    re.IGNORECASE,
+)
 
 
 def misleading(label: str, url: str) -> bool:
-    """Whether ``label`` looks like an address other than ``url``'s own host.
-
-    A file name such as ``setup.py`` looks like a host too; it is only shown with its target then.
-    """
+    """Whether ``label`` names another host than the one ``url`` leads to."""
     named = {found.casefold() for found in _HOST.findall(label)}
-    if not named and "://" not in label:
-        return False
+    if not named:
+        return "://" in label
     try:
         host = (urlsplit(url).hostname or "").casefold()
     except ValueError:
         return True
-    return any(name != host and not host.endswith("." + name) for name in named) or not named
+    return any(name != host and not host.endswith("." + name) for name in named)

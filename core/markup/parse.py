@@ -30,7 +30,7 @@ from core.markup.tree import (
     Text,
 )
 
-_LONGEST_LANGUAGE = 20
+_LONGEST_LANGUAGE = 30
 _ALIGN: dict[str, Align] = {"left": "left", "center": "center", "right": "right"}
 _PARSER = make_parser()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.markup.flow import Dialect, to_atoms
-from core.markup.measure import visible, well_formed
+from core.markup.measure import graphemes, visible, well_formed
 from core.markup.parse import parse
 from core.markup.split import Limit, split
 from core.markup.tree import Block, Rule
@@ -24,14 +24,14 @@ def render(markdown: str, label: str, dialect: Dialect, limit: Limit) -> tuple[s
     atoms = list(to_atoms(blocks, dialect))
     if not atoms:
         return ()
-    name = _one_line(label)
+    name = _name(label, dialect, limit)
     if not name:
         return tuple(split(atoms, limit))
-    digits = 1
+    size = limit.unit.size
+    digits = len(str(sum(size(atom.text) for atom in atoms) // limit.size))
     while True:
         # The longest head any message will have, so that numbering cannot push one over the limit.
-        reserved = limit.unit.size(_head(name, "9" * digits, "9" * digits, dialect))
-        texts = split(atoms, Limit(limit.size - reserved, limit.unit))
+        texts = split(atoms, limit, size(_head(name, "9" * digits, "9" * digits, dialect)))
         if len(str(len(texts))) <= digits:
             break
         digits += 1
@@ -45,14 +45,21 @@ def render(markdown: str, label: str, dialect: Dialect, limit: Limit) -> tuple[s
 def _head(name: str, number: str, count: str, dialect: Dialect) -> str:
     part = f" ({number}/{count})" if count else ""
     mark = dialect.marks["bold"]
-    return f"{mark}{dialect.literal(name + part)}{mark}\n"
+    return f"{mark}{name}{part}{mark}\n"
 
 
-def _one_line(label: str) -> str:
+def _name(label: str, dialect: Dialect, limit: Limit) -> str:
+    """The label as one escaped line that leaves most of a message to the text."""
     text = " ".join(well_formed(label).split())
     if not visible(text):
         return ""
-    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    letters = graphemes(text)
+    for length in range(min(len(letters), _LONGEST_LABEL), 0, -1):
+        shown = "".join(letters[:length]) + ("…" if length < len(letters) else "")
+        name = dialect.literal(shown)
+        if limit.unit.size(name) <= limit.size // 4:
+            return name
+    return ""
 
 
 def _trimmed(blocks: tuple[Block, ...]) -> tuple[Block, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 import regex
@@ -25,7 +26,8 @@ _POOR_SHARE = 0.125
 _CHUNK = 16
 # What an overlong atom may be cut into: escaped characters and graphemes stay whole.
 _CHARACTER = regex.compile(r"&(?:amp|lt|gt);|\\[^\w\s]|\X")
-_SPACED = regex.compile(r"\S+\s*|\s+")
+# One more than a chunk: the last letter of a run may carry a mark.
+_ASCII_RUN = regex.compile(rf"[^\\&\s\x80-\U0010ffff]{{{_CHUNK + 1}}}")
 
 
 class Cut(IntEnum):
@@ -92,55 +94,55 @@ class Limit:
             )
 
 
-def split(atoms: Iterable[Atom], limit: Limit) -> list[str]:
-    """The messages, in order, none over ``limit``; nothing of the atoms' text is lost.
+def split(atoms: Iterable[Atom], limit: Limit, reserved: int = 0) -> list[str]:
+    """The messages, in order; nothing of the atoms' text is lost.
 
-    White space at a cut is dropped, for the cut itself separates. Progress is certain: what cannot
-    be kept whole within the limit is cut between graphemes.
+    None is over ``limit`` less ``reserved`` (at most half of it), the size of what the caller puts
+    before each. White space at a cut is dropped, for the cut itself separates. Progress is certain:
+    what cannot be kept whole within the limit is cut between graphemes.
     """
-    flow = [part for atom in atoms for part in _fitting(atom, limit)]
+    room, unit = limit.size - reserved, limit.unit
+    flow = [part for atom in atoms for part in _fitting(atom, room, unit)]
     messages: list[str] = []
     at, before = 0, None
     while at < len(flow):
-        end = _fill(flow, at, before, limit)
+        end = _fill(flow, at, before, room, unit)
         messages.append(_join(flow[at:end], before))
         at, before = end, flow[end - 1]
     return messages
 
 
-def _fill(flow: Sequence[Atom], at: int, before: Atom | None, limit: Limit) -> int:
+def _fill(flow: Sequence[Atom], at: int, before: Atom | None, room: int, unit: Unit) -> int:
     """The index of the first atom that goes into the next message instead."""
-    size = limit.unit.size
-    bodies: list[int] = []
-    body, last, wraps, closing = 0, before, None, 0
-    for index in range(at, len(flow)):
+    last = flow[at]
+    body = unit.size(_opening(last, before)) + unit.size(last.text)
+    closing = unit.size(_closing(last.wraps))
+    bodies = [body]
+    for index in range(at + 1, len(flow)):
         atom = flow[index]
-        if index == at:
-            body = size(_opening(atom, before)) + size(atom.text)
-        elif last is not None and atom.wraps is last.wraps:
-            body += size(atom.lead) + size(atom.text)
-        elif last is not None:
-            body += size(_between(last, atom)) + size(atom.text)
-        if atom.wraps is not wraps:
-            wraps, closing = atom.wraps, size(_closing(atom.wraps))
-        if body + closing > limit.size and index > at:
-            return _best_cut(flow, at, index, bodies, limit.size)
+        body += unit.size(_between(last, atom)) + unit.size(atom.text)
+        if atom.wraps is not last.wraps:
+            closing = unit.size(_closing(atom.wraps))
+        if body + closing > room:
+            return _best_cut(flow, at, index, bodies, room)
         bodies.append(body)
         last = atom
     return len(flow)
 
 
-def _best_cut(flow: Sequence[Atom], at: int, end: int, bodies: Sequence[int], size: int) -> int:
-    """The latest cut of the most welcome kind that fills enough, at or before ``end``."""
+def _best_cut(flow: Sequence[Atom], at: int, end: int, bodies: Sequence[int], room: int) -> int:
+    """Where to cut, at or before ``end``: the latest of the most welcome places.
+
+    Places that would leave the message less than half full count as spaces, and those that would
+    leave it nearly empty do not count.
+    """
     latest: dict[Cut, int] = {}
     for index in range(end, at, -1):
-        share = bodies[index - at - 1] / size
+        share = bodies[index - at - 1] / room
+        if share < _POOR_SHARE:
+            break
         cut = flow[index].cut
-        if share < (_GOOD_SHARE if cut >= Cut.LINE else _POOR_SHARE) and cut >= Cut.INNER:
-            if share < _POOR_SHARE:
-                break
-            cut = Cut.SPACE
-        latest.setdefault(cut, index)
+        latest.setdefault(cut if share >= _GOOD_SHARE else min(cut, Cut.SPACE), index)
         if cut is Cut.BLOCK:
             break
     return latest[max(latest)] if latest else end
@@ -148,7 +150,7 @@ def _best_cut(flow: Sequence[Atom], at: int, end: int, bodies: Sequence[int], si
 
 def _join(atoms: Sequence[Atom], before: Atom | None) -> str:
     parts = [_opening(atoms[0], before), atoms[0].text]
-    for last, atom in zip(atoms, atoms[1:], strict=False):
+    for last, atom in pairwise(atoms):
         parts += (_between(last, atom), atom.text)
     parts.append(_closing(atoms[-1].wraps))
     return "".join(parts)
@@ -176,48 +178,52 @@ def _closing(wraps: Sequence[Wrap]) -> str:
     return "".join(wrap.close for wrap in reversed(wraps))
 
 
-def _fitting(atom: Atom, limit: Limit) -> Iterator[Atom]:
+def _fitting(atom: Atom, room: int, unit: Unit) -> Iterator[Atom]:
     """The atom itself when it fits a message alone, else its spare text in small pieces."""
-    size = limit.unit.size
-    around = size(atom.start + _closing(atom.wraps)) + sum(
-        max(size(wrap.open), size(wrap.again)) for wrap in atom.wraps
+    around = unit.size(atom.start + _closing(atom.wraps)) + sum(
+        max(unit.size(wrap.open), unit.size(wrap.again)) for wrap in atom.wraps
     )
-    if around + size(atom.text) <= limit.size:
+    if around + unit.size(atom.text) <= room:
         yield atom
         return
-    if around > limit.size // 2:  # no room for its wraps beside anything: plain text then
+    if around > room // 2:  # its wraps leave no room for anything: plain text then
         atom = atom._replace(wraps=(), start="")
     first = True
-    for text, cut in _chunks(atom.spare or atom.text, limit):
-        if first:
-            yield atom._replace(text=text)
-        else:
-            yield Atom(text, cut=cut, wraps=atom.wraps)
+    for text, cut in _chunks(atom.spare or atom.text, room, unit):
+        yield atom._replace(text=text) if first else Atom(text, cut=cut, wraps=atom.wraps)
         first = False
 
 
-def _chunks(text: str, limit: Limit) -> Iterator[tuple[str, Cut]]:
-    """``text`` in pieces of at most a quarter of the limit, with the cut before each."""
-    most = max(min(limit.size // 4, 4 * _CHUNK), _CHUNK)
-    for word in _SPACED.finditer(text):
-        cut = Cut.INNER
-        for chunk in _grouped(word.group(), most, limit.unit):
-            yield chunk, cut
-            cut = Cut.HARD
-
-
-def _grouped(word: str, most: int, unit: Unit) -> Iterator[str]:
-    chunk, filled = "", 0
-    for found in _CHARACTER.finditer(word):
-        character = found.group()
+def _chunks(text: str, room: int, unit: Unit) -> Iterator[tuple[str, Cut]]:
+    """``text`` in chunks of some characters and at most half of ``room``, each with its cut."""
+    chunk, filled, cut = "", 0, Cut.INNER
+    most = min(room // 2, 4 * _CHUNK)
+    for character in _characters(text, room // 2, unit):
         size = unit.size(character)
-        if chunk and (filled + size > most or len(chunk) >= _CHUNK):
-            yield chunk
-            chunk, filled = "", 0
-        if size > most:  # a letter under a heap of marks: no message could hold it
-            step = max(most // 4, 1)
-            yield from (character[at : at + step] for at in range(0, len(character), step))
-            continue
+        spaced = chunk[-1:].isspace() and not character.isspace()
+        if chunk and (spaced or filled + size > most or len(chunk) >= _CHUNK):
+            yield chunk, cut
+            chunk, filled, cut = "", 0, Cut.INNER if spaced else Cut.HARD
         chunk, filled = chunk + character, filled + size
-    if chunk:
-        yield chunk
+    yield chunk, cut
+
+
+def _characters(text: str, largest: int, unit: Unit) -> Iterator[str]:
+    """Graphemes and escapes, plain runs together.
+
+    A letter under so many marks that no message could hold it comes in parts.
+    """
+    at = 0
+    while at < len(text):
+        if _ASCII_RUN.match(text, at) is not None:
+            yield text[at : at + _CHUNK]
+            at += _CHUNK
+            continue
+        found = _CHARACTER.match(text, at)
+        character = found.group() if found is not None else text[at]
+        at += len(character)
+        if unit.size(character) <= largest:
+            yield character
+        else:
+            step = largest // 4  # no code point is larger than four units
+            yield from (character[part : part + step] for part in range(0, len(character), step))

@@ -8,12 +8,17 @@ from core.markup.tree import (
     Bold,
     Cell,
     CodeSpan,
+    Inline,
     Italic,
     LineBreak,
     Link,
+    List,
+    ListItem,
+    Paragraph,
     Strike,
     Table,
     Text,
+    plain,
 )
 
 
@@ -54,3 +59,21 @@ def _words(cell: Cell) -> str:
             case Bold(children) | Italic(children) | Strike(children):
                 parts.append(_words(children))
     return "".join(parts).strip()
+
+
+def as_list(table: Table) -> List:
+    """A table too wide for a chat: each row an item, each cell a line behind its column's title."""
+    return List(tuple(ListItem((Paragraph(_record(table.header, row)),)) for row in table.rows))
+
+
+def _record(header: tuple[Cell, ...], row: tuple[Cell, ...]) -> Cell:
+    lines: list[Inline] = []
+    for title, cell in zip(header, row, strict=True):
+        if not plain(cell).strip():
+            continue
+        if lines:
+            lines.append(LineBreak())
+        if plain(title).strip():
+            lines += (Bold(title), Text(": "))
+        lines += cell
+    return tuple(lines)
