@@ -40,7 +40,8 @@ KEYS = """\
 
 - `Enter` sends, `Ctrl+J` begins a new line, a paste may have many
 - `Ctrl+N` or `Esc` goes to the channel: what you write there opens a new thread
-- `Ctrl+S` stops what runs here; `Ctrl+↑`, `Ctrl+↓` go through the threads, `Tab` to the buttons
+- `Ctrl+S` stops what runs here; `Shift+Tab` goes to the buttons, `Esc` comes back
+- `Ctrl+↑` and `Ctrl+↓` go through the threads, `Page up` and `Page down` through this one
 - `/channel NAME` makes a channel; `Ctrl+B` shows the list where the window is narrow
 - `Ctrl+T` is for light or dark, `Ctrl+Q` leaves"""
 
@@ -104,7 +105,7 @@ class RoomApp(App[None]):
             yield Sidebar(self._room)
             with Vertical(id="place"):
                 yield Static(id="title")
-                with VerticalScroll(id="messages"):
+                with VerticalScroll(id="messages", can_focus=False):
                     yield Vertical(id="thread")
                 yield Composer()
         yield Footer(compact=True)
@@ -205,6 +206,9 @@ class RoomApp(App[None]):
             self._composer.focus()
             here = (self._channel, self._root)
             await self._chat.press(*here, button.message_id, button.action_value)
+            for ancestor in button.ancestors:
+                if isinstance(ancestor, WhisperView):  # it has been answered
+                    await ancestor.remove()
         elif button.id == "earlier":
             await self._earlier(button)
 
