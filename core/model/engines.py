@@ -50,12 +50,15 @@ class EngineConfig:
 class Limits:
     """How long one run may take, in seconds: without a sign of life, and in all.
 
-    ``linger_s`` is what an engine gets from its closing event to its exit before it is ended.
+    ``linger_s`` is what an engine gets from its closing event to its exit before it is ended;
+    ``trouble_s`` takes the place of ``idle_s`` once it complained on its error output that it was
+    refused (rate, quota, sign-in) and has said nothing since: some try again without end.
     """
 
     idle_s: float = 600.0
     total_s: float = 3600.0
     linger_s: float = 5.0
+    trouble_s: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,5 +317,5 @@ async def test_a_resumed_session_hears_the_new_context(desk: Desk) -> None:
 @pytest.mark.parametrize("desk", ["opencode"], indirect=True)
 async def test_endless_silent_retries_are_ended_and_named(desk: Desk) -> None:
     """C108: OpenCode goes on trying without end and without a word on its output."""
-    outcome = await desk.ask("@@fake error status=429@@", limits=Limits(idle_s=45, total_s=120))
+    outcome = await desk.ask("@@fake error status=429@@", limits=Limits(120, 240, trouble_s=4))
     assert outcome.kind == "rate", outcome

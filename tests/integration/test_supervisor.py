@@ -271,9 +271,18 @@ async def test_silence_after_a_logged_refusal_is_that_refusal(stage: Stage) -> N
     engine = Script(
         "sys.stderr.write('APIError statusCode 429\\n'); sys.stderr.flush()\ntime.sleep(600)"
     )
-    outcome = await stage.run(engine, limits=Limits(idle_s=1.0, total_s=60))
+    outcome = await stage.run(engine, limits=Limits(idle_s=50, total_s=60, trouble_s=0.2))
     assert outcome.kind == "rate"
     assert "429" in outcome.detail
+
+
+async def test_a_refusal_that_was_got_over_does_not_count(stage: Stage) -> None:
+    engine = Script(
+        "sys.stderr.write('statusCode 429\\n'); sys.stderr.flush()\n"
+        "time.sleep(0.1); say(type='delta', text='x'); time.sleep(1.5)\n" + ANSWER
+    )
+    outcome = await stage.run(engine, limits=Limits(30, 60, trouble_s=1.0))
+    assert outcome.kind == "answered"
 
 
 async def test_chatter_without_an_end_is_too_long(stage: Stage) -> None:

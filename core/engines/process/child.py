@@ -20,7 +20,7 @@ import structlog
 from core.engines.process import tree
 from core.model import EngineEvent, EngineTask, Exit, Limits, Outcome, Spawn
 from core.ports import Reader
-from core.streams import plain
+from core.streams import classify, plain
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +55,7 @@ class Child:
         self._err_tail = bytearray()
         self._fenced = False  # from here on nothing that arrives counts
         self._settled_at = 0.0
+        self._refused_at = 0.0
         self._broken: BaseException | None = None
         self._transports: list[asyncio.BaseTransport] = []
         self._stdin: asyncio.WriteTransport | None = None
@@ -166,6 +167,7 @@ class Child:
         if self._fenced or self._broken is not None:
             return
         self._last = asyncio.get_running_loop().time()
+        self._refused_at = 0.0
         try:
             for event in self._reader.receive(data):
                 self._on_event(event)
@@ -179,38 +181,52 @@ class Child:
     def _on_stderr(self, data: bytes) -> None:
         self._err_tail += data
         del self._err_tail[:-STDERR_BYTES]
+        told = classify(data.decode("utf-8", "replace"))
+        if not self._refused_at and told in ("rate", "quota", "auth"):
+            self._refused_at = asyncio.get_running_loop().time()
+            self._nudge.set()
 
     async def _watch(self) -> tuple[Why, bool]:
         """Wait for the exit or a reason to end the child; whether it has to be ended is second."""
         assert self._exited is not None
         loop = asyncio.get_running_loop()
-        waits = [
-            asyncio.ensure_future(e.wait()) for e in (self._cancel, self._abandoned, self._nudge)
-        ]
+        stops = [asyncio.ensure_future(e.wait()) for e in (self._cancel, self._abandoned)]
         try:
             while True:
                 if self._cancel.is_set() or self._abandoned.is_set():
                     return "cancelled", True
                 if self._exited.done() or self._broken is not None:
                     return "", self._broken is not None
+                due, why = self._deadline()
                 now = loop.time()
-                idle, total = self._last + self._limits.idle_s, self._began + self._limits.total_s
-                due = min(idle, total)
-                if self._settled_at:
-                    due = min(due, self._settled_at + self._limits.linger_s)
                 if now >= due:
-                    if self._settled_at:
-                        return "", True
-                    return ("timeout" if now >= total else "stalled"), True
-                pending = {w for w in waits if not w.done()}
-                await asyncio.wait(
-                    {self._exited, *pending},
-                    timeout=due - now,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                    return why, True
+                self._nudge.clear()
+                nudge = asyncio.ensure_future(self._nudge.wait())
+                try:
+                    await asyncio.wait(
+                        {self._exited, nudge, *stops},
+                        timeout=due - now,
+                        return_when=asyncio.FIRST_COMPLETED,
+                    )
+                finally:
+                    nudge.cancel()
         finally:
-            for wait in waits:
-                wait.cancel()
+            for stop in stops:
+                stop.cancel()
+
+    def _deadline(self) -> tuple[float, Why]:
+        """When the child is to be ended as things stand (in the loop's time), and why."""
+        limits = self._limits
+        ends: list[tuple[float, Why]] = [
+            (self._last + limits.idle_s, "stalled"),
+            (self._began + limits.total_s, "timeout"),
+        ]
+        if self._refused_at:
+            ends.append((self._refused_at + limits.trouble_s, "stalled"))
+        if self._settled_at:
+            ends.append((self._settled_at + limits.linger_s, ""))
+        return min(ends)
 
     # --- ending ---------------------------------------------------------------------------
 
