@@ -9,7 +9,7 @@ import aiohttp
 import discord
 import structlog
 
-from adapters.discord.posting import view_of
+from adapters.discord.shape import view_of
 from core.model import Reply
 
 log = structlog.get_logger(__name__)

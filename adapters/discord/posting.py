@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,14 +12,14 @@ import structlog
 
 from adapters.discord import faults
 from adapters.discord.faults import answered
-from adapters.discord.wording import one_line
+from adapters.discord.lookups import Lookups
+from adapters.discord.shape import stored, thread_title, view_of
+from adapters.discord.wording import readable
 from core.errors import ChatRefused
-from core.markup.measure import graphemes, utf16_units, visible
-from core.model import Button, ConversationKey, Post, Posted
+from core.model import ConversationKey, Post, Posted
 
 log = structlog.get_logger(__name__)
 
-TITLE_UNITS = 100
 ARCHIVE_MINUTES = 1440
 # Discord takes a nonce it knows for the same message "for a few minutes".
 NONCE_TRUSTED_S = 120.0
@@ -29,49 +27,6 @@ NONCE_TRUSTED_S = 120.0
 CLOCK_SKEW_S = 120.0
 SEARCHED_MESSAGES = 300
 REMEMBERED_POSTS = 2_000
-
-_BLANK = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]+")
-_STYLES = {
-    "plain": discord.ButtonStyle.secondary,
-    "primary": discord.ButtonStyle.primary,
-    "danger": discord.ButtonStyle.danger,
-}
-
-
-def thread_title(title: str) -> str:
-    """One line of 1 to 100 UTF-16 units, cut between characters and rather between words."""
-    line = one_line(title)
-    if not visible(line):
-        return "Moot"
-    if utf16_units(line) <= TITLE_UNITS:
-        return line
-    kept, room = [], TITLE_UNITS - 1
-    for grapheme in graphemes(line):
-        room -= utf16_units(grapheme)
-        if room < 0:
-            break
-        kept.append(grapheme)
-    cut = "".join(kept)
-    head, blank, _ = cut.rpartition(" ")
-    return (head if blank and len(head) > len(cut) // 2 else cut).rstrip() + "…"
-
-
-def stored(text: str) -> str:
-    """A text's identity: Discord trims what it stores, and only blanks can differ."""
-    return _BLANK.sub("", text)
-
-
-def view_of(buttons: Iterable[Button]) -> Any:
-    """The buttons as components, or ``None``. Clicks come as interactions, also after a restart."""
-    view = discord.ui.View(timeout=None)
-    for button in buttons:
-        view.add_item(
-            discord.ui.Button(
-                custom_id=button.action, label=button.label[:80], style=_STYLES[button.style]
-            )
-        )
-    view.stop()  # finished views are not kept by discord.py: nothing in memory answers clicks
-    return view if view.children else None
 
 
 class Poster:
@@ -150,12 +105,17 @@ class Poster:
             await self._client.http.start_thread_with_message(
                 parent,
                 message_id,
-                name=thread_title(title),
+                name=thread_title(title or self._words_of(message_id)),
                 auto_archive_duration=ARCHIVE_MINUTES,
             )
         except discord.HTTPException as error:
             if error.code != faults.THREAD_EXISTS:
                 raise
+
+    def _words_of(self, message_id: int) -> str:
+        """What the thread's first message says, if it is still in memory: a name for the thread."""
+        message = discord.utils.get(self._client.cached_messages, id=message_id)
+        return "" if message is None else readable(message, Lookups(self._client).me(message.guild))
 
     # --- looking before sending again ----------------------------------------------------
 

@@ -72,14 +72,17 @@ class Receiver:
 
     def interaction(self, interaction: discord.Interaction) -> None:
         """A command or a click: it waits its turn in the queue, its answer has three seconds."""
-        if interaction.id in self._seen or interaction.channel_id is None:
+        channel_id = interaction.channel_id
+        if channel_id is None:
+            log.warning("discord.interaction_without_channel", id=interaction.id)
+            return
+        if interaction.id in self._seen:
             return
         self._seen[interaction.id] = None
         while len(self._seen) > REMEMBERED_INTERACTIONS:
             self._seen.popitem(last=False)
         taken: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        make = partial(self._interaction_event, interaction)
-        self._put(interaction.channel_id, make, taken)
+        self._put(channel_id, partial(self._interaction_event, interaction, channel_id), taken)
         task = asyncio.create_task(answer(interaction, taken, self._render))
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
@@ -127,11 +130,10 @@ class Receiver:
         place = await self._asking.place(None, channel_id, guild_id)
         return events.delete_event(channel_id, ident, place, now, before)
 
-    async def _interaction_event(self, interaction: discord.Interaction) -> ChatEvent | None:
+    async def _interaction_event(
+        self, interaction: discord.Interaction, channel_id: int
+    ) -> ChatEvent | None:
         asking = self._asking
-        channel_id = interaction.channel_id
-        if channel_id is None:
-            return None
         place = await asking.place(interaction.channel, channel_id, interaction.guild_id)
         author = await asking.author(interaction.user, place)
         if interaction.type is discord.InteractionType.component:

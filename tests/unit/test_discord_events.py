@@ -22,7 +22,7 @@ from adapters.discord.events import (
     said,
 )
 from adapters.discord.faults import refusal
-from adapters.discord.posting import stored, thread_title
+from adapters.discord.shape import stored, thread_title
 from adapters.discord.wording import Me, one_line
 from core.model import ConversationKey
 

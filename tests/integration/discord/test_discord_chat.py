@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import discord
 import pytest
 
@@ -62,6 +64,15 @@ async def test_a_gateway_that_is_away_at_first_is_tried_again(world, monkeypatch
     async with running(world) as (_, ears):
         world.alice.ask(world.channel, "hello")
         await ears.event("hello")
+
+
+async def test_a_gateway_that_never_answers_the_close_does_not_hold_up_the_end(world):
+    world.gateway.deaf = True
+    async with running(world) as (_, ears):
+        world.alice.ask(world.channel, "hello")
+        await ears.event("hello")
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
 
 
 async def test_events_that_wait_are_taken_before_the_end(world):

@@ -24,6 +24,12 @@ async def test_the_first_post_opens_the_thread(world, chat, ears):
     assert world.posts(world.channel) == []
 
 
+async def test_a_thread_without_a_title_is_named_after_its_question(world, chat, ears):
+    event = await asked(world, ears, "what broke the build?")
+    await chat.post(event.key, post("answer"))
+    assert world.thread_name(event.key.root) == "what broke the build?"
+
+
 async def test_a_post_pings_nobody(world, chat, ears):
     event = await asked(world, ears)
     await chat.post(event.key, post(f"@everyone {world.alice.mention} look"))

@@ -44,6 +44,7 @@ class Gateway:
     Attributes:
         duplicate: so many of the next messages and interactions are delivered twice.
         silent: nothing is delivered any more, while the socket stays up.
+        deaf: after an IDENTIFY nothing is read any more, so a close is never answered.
         refuse: so many of the next connections are turned away.
         identifies / resumes: how often the bot began and resumed a session.
     """
@@ -56,6 +57,7 @@ class Gateway:
         self.duplicate = 0
         self.silent = False
         self.refuse = 0
+        self.deaf = False
         self.identifies = self.resumes = 0
         self.sessions: dict[str, Session] = {}
         self._sockets: set[web.WebSocketResponse] = set()
@@ -137,7 +139,10 @@ class Gateway:
             outbox.put_nowait(json.dumps({"op": HELLO, "d": {"heartbeat_interval": 41_250}}))
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    await self._receive(socket, outbox, json.loads(message.data))
+                    frame = json.loads(message.data)
+                    await self._receive(socket, outbox, frame)
+                    if self.deaf and frame["op"] == IDENTIFY:
+                        await asyncio.Event().wait()
         finally:
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)

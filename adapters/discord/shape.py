@@ -1,0 +1,57 @@
+"""What a post is made of on Discord: a thread's name, buttons, and a text's identity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import discord
+
+from adapters.discord.wording import one_line
+from core.markup.measure import graphemes, utf16_units, visible
+from core.model import Button
+
+TITLE_UNITS = 100
+_BLANK = re.compile(r"[\s\u200b-\u200f\u2060\ufeff]+")
+_STYLES = {
+    "plain": discord.ButtonStyle.secondary,
+    "primary": discord.ButtonStyle.primary,
+    "danger": discord.ButtonStyle.danger,
+}
+
+
+def thread_title(title: str) -> str:
+    """One line of 1 to 100 UTF-16 units, cut between characters and rather between words."""
+    line = one_line(title)
+    if not visible(line):
+        return "Moot"
+    if utf16_units(line) <= TITLE_UNITS:
+        return line
+    kept, room = [], TITLE_UNITS - 1
+    for grapheme in graphemes(line):
+        room -= utf16_units(grapheme)
+        if room < 0:
+            break
+        kept.append(grapheme)
+    cut = "".join(kept)
+    head, blank, _ = cut.rpartition(" ")
+    return (head if blank and len(head) > len(cut) // 2 else cut).rstrip() + "…"
+
+
+def stored(text: str) -> str:
+    """A text's identity: Discord trims what it stores, and only blanks can differ."""
+    return _BLANK.sub("", text)
+
+
+def view_of(buttons: Iterable[Button]) -> Any:
+    """The buttons as components, or ``None``. Clicks come as interactions, also after a restart."""
+    view = discord.ui.View(timeout=None)
+    for button in buttons:
+        view.add_item(
+            discord.ui.Button(
+                custom_id=button.action, label=button.label[:80], style=_STYLES[button.style]
+            )
+        )
+    view.stop()  # finished views are not kept by discord.py: nothing in memory answers clicks
+    return view if view.children else None
