@@ -26,6 +26,7 @@ COMMANDS = {
 OPTIONS = ("engine", "as", "model", "mode", "with", "rounds")
 MODES = ("lite", "standard", "full")
 MAX_ROUNDS = 5
+MIN_SEATS = 2
 MAX_SEATS = 8
 
 _TYPED = re.compile(r"!(\w+)(?:\s+|$)")
@@ -157,9 +158,9 @@ def _convene(text: str, names: Names) -> Convene:
             "`!rt SQL or files for the audit log? --with architect:claude,critic:codex --rounds 2`."
         )
     entries = [entry for entry in options.get("with", "").split(",") if entry.strip()]
-    if len(entries) > MAX_SEATS:
+    if "with" in options and not MIN_SEATS <= len(entries) <= MAX_SEATS:
         raise BadInput(
-            f"A roundtable has at most {MAX_SEATS} participants; you named {len(entries)}."
+            f"A roundtable has {MIN_SEATS} to {MAX_SEATS} participants; you named {len(entries)}."
         )
     rounds = options.get("rounds", "0")
     if (

@@ -227,22 +227,14 @@ async def _engines(settings: Settings) -> list[Check]:
         # Only the engine that answers by default has to work; the others are told as they are.
         wanted = info.name == default
         usable = info.installed and info.signed_in is not False
-        state = info.version if info.installed else "not installed"
-        if info.installed and info.signed_in is False:
-            state += ", not signed in"
-        role = " (default)" if wanted else ""
-        fix = (
-            f"Install {info.name} and sign in, or set [engines] default to another one."
-            if wanted and not usable
-            else ""
-        )
+        told = [info.version if info.installed else "not installed"]
+        told += ["not signed in"] if info.installed and info.signed_in is False else []
+        told += ["answers by default"] if wanted else []
+        told += [info.detail] if info.detail else []
+        fix = f"Install {info.name} and sign in, or set [engines] default to another one."
+        ok = usable or not wanted
         checks.append(
-            Check(
-                f"engine {info.name}",
-                usable or not wanted,
-                f"{state}{role} {info.detail}".strip(),
-                fix,
-            )
+            Check(f"engine {info.name}", ok, ", ".join(filter(None, told)), "" if ok else fix)
         )
     return checks
 

@@ -133,7 +133,7 @@ class PullSettings(_Section):
 
 
 class Roundtable(_Section):
-    participants: tuple[str, ...] = Field(min_length=1, max_length=8)
+    participants: tuple[str, ...] = Field(min_length=2, max_length=8)
     rounds: int = Field(ge=1, le=5)
 
 

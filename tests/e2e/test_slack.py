@@ -321,3 +321,17 @@ async def test_questions_of_one_thread_are_answered_in_order(slack, moot):
         await slack.say(text, thread=root)
     texts = await standing(slack, root, 3)
     assert ["first" in texts[0], "second" in texts[1], "third" in texts[2]] == [True] * 3
+
+
+async def test_http_mode_by_setting(tmp_path, unused_tcp_port):
+    target = f"http://127.0.0.1:{unused_tcp_port}/slack/events"
+    async with LoopbackSlack(http_target=target) as slack:
+        http = settings(slack)
+        http["slack"] |= {"mode": "http", "port": unused_tcp_port}
+        async with Product(tmp_path, http, slack.env()) as product:
+            await product.start("slack")
+            root = await slack.mention("over http?")
+            [answer] = await standing(slack, root, 1)
+            assert "over http?" in answer
+            assert "in the thread" in (await slack.slash("/ask", "by command?")).text
+            await product.event("turn.queued", turn=2)

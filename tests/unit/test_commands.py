@@ -117,8 +117,9 @@ def test_the_others():
         ("roundtable", "x --rounds 6", "1 to 5 rounds"),
         ("roundtable", "x --rounds 0", "1 to 5 rounds"),
         ("roundtable", "x --rounds two", "1 to 5 rounds"),
-        ("roundtable", "x --with " + ",".join(["claude"] * 9), "at most 8"),
-        ("roundtable", "x --with architect:nope", "no engine"),
+        ("roundtable", "x --with " + ",".join(["claude"] * 9), "2 to 8 participants; you named 9"),
+        ("roundtable", "x --with claude", "2 to 8 participants; you named 1"),
+        ("roundtable", "x --with architect:nope,critic", "no engine"),
     ],
 )
 def test_bad_input_says_what_would_work(command, text, says):
