@@ -17,6 +17,7 @@ from core.model import (
     Participant,
     Said,
 )
+from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
 
 
@@ -27,14 +28,20 @@ def first_time(event_id: str, now: float) -> bool:
     )
 
 
+_conversation = Prepared(
+    ConversationRow,
+    lambda chat, space, channel, root: ConversationRow.select().where(
+        (ConversationRow.chat == chat)
+        & (ConversationRow.space == space)
+        & (ConversationRow.channel == channel)
+        & (ConversationRow.root == root)
+    ),
+)
+
+
 def find_conversation(key: ConversationKey) -> Conversation | None:
     """The conversation of a thread, if Moot knows it."""
-    row = ConversationRow.get_or_none(
-        (ConversationRow.chat == key.chat)
-        & (ConversationRow.space == key.space)
-        & (ConversationRow.channel == key.channel)
-        & (ConversationRow.root == key.root)
-    )
+    row = _conversation.first(chat=key.chat, space=key.space, channel=key.channel, root=key.root)
     return to_conversation(row) if row else None
 
 
@@ -69,12 +76,26 @@ def open_conversation(
 
 def set_engaged(conversation_id: int) -> None:
     """Moot takes part in this conversation from now on."""
-    ConversationRow.update(engaged=True).where(ConversationRow.id == conversation_id).execute()
+    ConversationRow.change(conversation_id, engaged=True)
 
 
 def set_caught_up(conversation_id: int) -> None:
     """The thread's earlier messages have been read (or cannot be)."""
-    ConversationRow.update(caught_up=True).where(ConversationRow.id == conversation_id).execute()
+    ConversationRow.change(conversation_id, caught_up=True)
+
+
+# A thread's history may have brought a message first, without an event.
+_same_message = Prepared(
+    MessageRow,
+    lambda event_id, conversation, platform_id: MessageRow.select().where(
+        (MessageRow.event_id == event_id)
+        | (
+            (MessageRow.conversation == conversation)
+            & (MessageRow.platform_id == platform_id)
+            & SQL('"t1"."platform_id" != \'\'')  # word for word as in the index
+        )
+    ),
+)
 
 
 def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tuple[int, bool]:
@@ -83,16 +104,13 @@ def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tup
     News is a first delivery, or a second one that is addressed to us where the first was not: some
     workspaces send a mention as two events, and either may come alone.
     """
-    same = MessageRow.event_id == event.event_id
-    if event.message_id:  # a thread's history may have brought it first, without an event
-        same |= (MessageRow.conversation == conversation_id) & (
-            MessageRow.platform_id == event.message_id
-        )
-    found = MessageRow.get_or_none(same)
+    found = _same_message.first(
+        event_id=event.event_id, conversation=conversation_id, platform_id=event.message_id
+    )
     if found:
         news = addressed and not found.addressed and found.deleted_at is None
         if news:
-            MessageRow.update(addressed=True).where(MessageRow.id == found.id).execute()
+            MessageRow.change(found.id, addressed=True)
         return found.id, news
     row = MessageRow.create(
         conversation=conversation_id,
@@ -190,38 +208,50 @@ def _heard(key: ConversationKey, platform_id: str) -> MessageRow | None:
     )
 
 
-def recent(conversation_id: int, limit: int) -> tuple[Message, ...]:
-    """The newest ``limit`` messages that still stand, oldest first."""
-    rows = (
+_recent = Prepared(
+    MessageRow,
+    lambda conversation, limit: (
         MessageRow.select()
-        .where((MessageRow.conversation == conversation_id) & MessageRow.deleted_at.is_null())
+        .where((MessageRow.conversation == conversation) & MessageRow.deleted_at.is_null())
         .order_by(MessageRow.sent_at.desc(), MessageRow.id.desc())
         .limit(limit)
-    )
-    return tuple(reversed([to_message(row) for row in rows]))
+    ),
+)
+_since = Prepared(
+    MessageRow,
+    lambda conversation, after: (
+        MessageRow.select()
+        .where(
+            (MessageRow.conversation == conversation)
+            & (MessageRow.id > after)
+            & MessageRow.deleted_at.is_null()
+        )
+        .order_by(MessageRow.id)
+    ),
+)
+_count = Prepared(
+    MessageRow,
+    lambda conversation: MessageRow.select(fn.COUNT(MessageRow.id)).where(
+        (MessageRow.conversation == conversation) & MessageRow.deleted_at.is_null()
+    ),
+)
+
+
+def recent(conversation_id: int, limit: int) -> tuple[Message, ...]:
+    """The newest ``limit`` messages that still stand, oldest first."""
+    rows = _recent.rows(conversation=conversation_id, limit=limit)
+    return tuple(to_message(row) for row in reversed(rows))
 
 
 def since(conversation_id: int, message_id: int) -> tuple[Message, ...]:
     """Messages written after the record ``message_id``, in the order they were written."""
-    rows = (
-        MessageRow.select()
-        .where(
-            (MessageRow.conversation == conversation_id)
-            & (MessageRow.id > message_id)
-            & MessageRow.deleted_at.is_null()
-        )
-        .order_by(MessageRow.id)
-    )
+    rows = _since.rows(conversation=conversation_id, after=message_id)
     return tuple(to_message(row) for row in rows)
 
 
 def count(conversation_id: int) -> int:
     """How many messages stand in the conversation."""
-    return (
-        MessageRow.select()
-        .where((MessageRow.conversation == conversation_id) & MessageRow.deleted_at.is_null())
-        .count()
-    )
+    return _count.value(conversation=conversation_id)
 
 
 def search(conversation_id: int, query: str, limit: int) -> tuple[Message, ...]:
@@ -253,9 +283,17 @@ def get_message(message_id: int, conversation_id: int) -> Message | None:
     return to_message(row) if row else None
 
 
+_unindex = Prepared(
+    MessageIndex, lambda message: MessageIndex.delete().where(MessageIndex.rowid == message)
+)
+_add_to_index = Prepared(
+    MessageIndex, lambda message, body: MessageIndex.insert(rowid=message, body=body)
+)
+
+
 def _index(message_id: int, text: str) -> None:
-    MessageIndex.delete().where(MessageIndex.rowid == message_id).execute()
-    MessageIndex.insert(rowid=message_id, body=index_text(text)).execute()
+    _unindex.run(message=message_id)
+    _add_to_index.run(message=message_id, body=index_text(text))
 
 
 def to_conversation(row: ConversationRow) -> Conversation:

@@ -9,8 +9,9 @@ from typing import cast
 
 from peewee import fn
 
-from core.model import Button, Outgoing, OutgoingKind
+from core.model import Button, Outgoing, OutgoingKind, OutgoingOp
 from core.records.messages import to_conversation
+from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, OutboxRow
 
 _OPEN = OutboxRow.state == "due"
@@ -65,14 +66,17 @@ def change_post(outbox_id: int, text: str, *, now: float, buttons: Sequence[Butt
     )
 
 
+_withdraw = Prepared(
+    OutboxRow,
+    lambda outbox_id: OutboxRow.update(state="dropped", error="withdrawn").where(
+        (OutboxRow.id == outbox_id) & _OPEN & OutboxRow.tried_at.is_null()
+    ),
+)
+
+
 def withdraw_post(outbox_id: int, *, now: float) -> None:
     """Take a post back: dropped when it surely was not sent, else a deletion is owed."""
-    never_sent = (
-        OutboxRow.update(state="dropped", error="withdrawn")
-        .where((OutboxRow.id == outbox_id) & _OPEN & OutboxRow.tried_at.is_null())
-        .execute()
-    )
-    if never_sent:
+    if _withdraw.run(outbox_id=outbox_id):
         return
     target = OutboxRow.get_by_id(outbox_id)
     if target.state in ("due", "sent"):
@@ -88,9 +92,9 @@ def withdraw_post(outbox_id: int, *, now: float) -> None:
         )
 
 
-def conversations_due(now: float) -> tuple[tuple[int, ...], float | None]:
-    """Conversations whose oldest owed row may be sent now, and when the next one may be."""
-    heads = (
+_heads = Prepared(
+    OutboxRow,
+    lambda: (
         OutboxRow.select(OutboxRow.conversation, OutboxRow.due_at)
         .where(
             OutboxRow.id.in_(
@@ -98,11 +102,16 @@ def conversations_due(now: float) -> tuple[tuple[int, ...], float | None]:
             )
         )
         .order_by(OutboxRow.id)
-        .tuples()
-    )
-    rows = cast(list[tuple[int, float]], list(heads))
-    later = [due for _, due in rows if due > now]
-    return tuple(conversation for conversation, due in rows if due <= now), min(later, default=None)
+    ),
+)
+
+
+def conversations_due(now: float) -> tuple[tuple[int, ...], float | None]:
+    """Conversations whose oldest owed row may be sent now, and when the next one may be."""
+    heads = _heads.rows()
+    later = [row.due_at for row in heads if row.due_at > now]
+    due = tuple(row.conversation_id for row in heads if row.due_at <= now)
+    return due, min(later, default=None)
 
 
 def take_due(
@@ -119,37 +128,44 @@ def take_due(
     return tuple(item for item in taken if item is not None), when
 
 
+_next = Prepared(
+    OutboxRow,
+    lambda conversation: (
+        OutboxRow.select()
+        .where(_OPEN & (OutboxRow.conversation == conversation))
+        .order_by(OutboxRow.id)
+        .limit(1)
+    ),
+)
+_posted = Prepared(
+    OutboxRow,
+    lambda conversation: OutboxRow.select(OutboxRow.message_id).where(
+        (OutboxRow.conversation == conversation) & (OutboxRow.message_id != "")
+    ),
+)
+
+
 def take_next(conversation_id: int, now: float) -> Outgoing | None:
     """The oldest owed row of a conversation, noted as being tried; None if there is nothing to do.
 
     From here on the attempt may take effect unseen, so ``tried_at`` is written before the act. The
     value handed out carries the ``tried_at`` of *earlier* attempts.
     """
-    row = (
-        OutboxRow.select()
-        .where(_OPEN & (OutboxRow.conversation == conversation_id))
-        .order_by(OutboxRow.id)
-        .first()
-    )
+    row = _next.first(conversation=conversation_id)
     if row is None or row.due_at > now:
         return None
     conversation = to_conversation(ConversationRow.get_by_id(conversation_id))
     target = OutboxRow.get_by_id(row.target) if row.target else None
     earlier = row.tried_at
-    OutboxRow.update(attempts=OutboxRow.attempts + 1, tried_at=earlier or now).where(
-        OutboxRow.id == row.id
-    ).execute()
+    OutboxRow.change(row.id, attempts=row.attempts + 1, tried_at=earlier or now)
     known: frozenset[str] = frozenset()
     if earlier is not None:
-        sent = OutboxRow.select(OutboxRow.message_id).where(
-            (OutboxRow.conversation == conversation_id) & (OutboxRow.message_id != "")
-        )
-        known = frozenset(other.message_id for other in sent)
+        known = frozenset(row.message_id for row in _posted.rows(conversation=conversation_id))
     return Outgoing(
         id=row.id,
         conversation=conversation,
-        op=row.op,
-        kind=row.kind,
+        op=cast("OutgoingOp", row.op),
+        kind=cast("OutgoingKind", row.kind),
         nonce=row.nonce,
         text=row.text,
         buttons=load_buttons(row.buttons),
@@ -164,11 +180,9 @@ def take_next(conversation_id: int, now: float) -> Outgoing | None:
 
 def mark_sent(outbox_id: int, message_id: str, root: str | None, now: float) -> None:
     """The platform has it. ``root`` names the thread if this post opened one."""
-    row = OutboxRow.get_by_id(outbox_id)
-    OutboxRow.update(state="sent", message_id=message_id, sent_at=now, tried_at=None).where(
-        OutboxRow.id == outbox_id
-    ).execute()
+    OutboxRow.change(outbox_id, state="sent", message_id=message_id, sent_at=now, tried_at=None)
     if root is not None:
+        row = OutboxRow.get_by_id(outbox_id)
         ConversationRow.update(root=root).where(
             (ConversationRow.id == row.conversation_id) & ConversationRow.root.is_null()
         ).execute()
@@ -176,19 +190,17 @@ def mark_sent(outbox_id: int, message_id: str, root: str | None, now: float) -> 
 
 def mark_busy(outbox_id: int, due_at: float, tried_at: float | None) -> None:
     """This attempt took no effect; try again at ``due_at``. ``tried_at`` is of earlier attempts."""
-    OutboxRow.update(due_at=due_at, tried_at=tried_at).where(OutboxRow.id == outbox_id).execute()
+    OutboxRow.change(outbox_id, due_at=due_at, tried_at=tried_at)
 
 
 def mark_unsure(outbox_id: int, due_at: float) -> None:
     """It may have taken effect; ``tried_at`` stays, so that the next attempt looks first."""
-    OutboxRow.update(due_at=due_at).where(OutboxRow.id == outbox_id).execute()
+    OutboxRow.change(outbox_id, due_at=due_at)
 
 
 def mark_dead(outbox_id: int, why: str) -> None:
     """It will never work; kept with the reason."""
-    OutboxRow.update(state="dead", error=why, tried_at=None).where(
-        OutboxRow.id == outbox_id
-    ).execute()
+    OutboxRow.change(outbox_id, state="dead", error=why, tried_at=None)
 
 
 def posted_id(outbox_id: int) -> str:

@@ -25,7 +25,9 @@ class Slot:
 
 
 class Prepared(Generic[Row]):
-    """A query of ``row``'s table, written as a function of its values::
+    """A query of ``row``'s table, written as a function of its values.
+
+    For example::
 
         _by_state = Prepared(TurnRow, lambda state: TurnRow.select().where(TurnRow.state == state))
         _by_state.rows(state="queued")

@@ -7,14 +7,35 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
+from peewee import fn
+
 from core.model import Outcome, Participant, Pull, Run, RunState, Step, Turn
+from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, PullRow, RunRow, TurnRow
+
+_runs_of = Prepared(
+    RunRow,
+    lambda turn: (
+        RunRow.select().where(RunRow.turn == turn).order_by(RunRow.opened_at, RunRow.attempt)
+    ),
+)
+_pulls_of = Prepared(
+    PullRow, lambda run: PullRow.select().where(PullRow.run == run).order_by(PullRow.id)
+)
+_attempts = Prepared(
+    RunRow,
+    lambda turn, round_, seat, hop: RunRow.select(fn.COUNT(RunRow.id)).where(
+        (RunRow.turn == turn)
+        & (RunRow.round == round_)
+        & (RunRow.seat == seat)
+        & (RunRow.hop == hop)
+    ),
+)
 
 
 def runs_of(turn_id: int) -> tuple[Run, ...]:
     """All runs of a turn, in the order they were opened."""
-    rows = RunRow.select().where(RunRow.turn == turn_id).order_by(RunRow.opened_at, RunRow.attempt)
-    return tuple(to_run(row) for row in rows)
+    return tuple(to_run(row) for row in _runs_of.rows(turn=turn_id))
 
 
 def open_run(
@@ -29,19 +50,14 @@ def open_run(
     now: float,
 ) -> None:
     """Write the run before its process exists; an earlier cut attempt of the step is counted."""
-    earlier = RunRow.select().where(
-        (RunRow.turn == turn.id)
-        & (RunRow.round == step.round)
-        & (RunRow.seat == step.seat)
-        & (RunRow.hop == step.hop)
-    )
+    earlier = _attempts.value(turn=turn.id, round_=step.round, seat=step.seat, hop=step.hop)
     RunRow.create(
         id=run_id,
         turn=turn.id,
         round=step.round,
         seat=step.seat,
         hop=step.hop,
-        attempt=earlier.count() + 1,
+        attempt=earlier + 1,
         can_write=can_write,
         engine=seat.engine,
         persona=seat.persona,
@@ -53,12 +69,12 @@ def open_run(
 
 def set_child(run_id: str, pid: int, started: float) -> None:
     """The process exists: a later life of Moot can find it."""
-    RunRow.update(pid=pid, pid_started=started).where(RunRow.id == run_id).execute()
+    RunRow.change(run_id, pid=pid, pid_started=started)
 
 
 def set_session(run_id: str, session: str) -> None:
     """The engine told its session's id; saved as soon as it is known."""
-    RunRow.update(session=session).where(RunRow.id == run_id).execute()
+    RunRow.change(run_id, session=session)
 
 
 def set_receipt(run_id: str, receipt: dict[str, Any]) -> None:
@@ -188,7 +204,7 @@ def describe(row: RunRow) -> dict[str, Any]:
 def to_run(row: RunRow) -> Run:
     """A row as a value, with its pulls."""
     state = cast("RunState", row.state)
-    asked = PullRow.select().where(PullRow.run == row.id).order_by(PullRow.id)
+    asked = _pulls_of.rows(run=row.id)
     return Run(
         id=row.id,
         turn_id=row.turn_id,

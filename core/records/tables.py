@@ -45,7 +45,8 @@ class Table(Model):
         Raises:
             DoesNotExist: there is none.
         """
-        return cls.raw(select_sql(cls), pk).get()
+        found: Any = cls.raw(select_sql(cls), pk).get()
+        return found
 
     @classmethod
     def change(cls, pk: Any, **values: Any) -> int:

@@ -6,9 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
-from peewee import IntegrityError
+from peewee import SQL, IntegrityError
 
 from core.model import Participant, Turn, TurnKind, TurnState
+from core.records.prepared import Prepared, raw
 from core.records.tables import ConversationRow, MessageRow, RunRow, TurnRow
 
 _WAITING = ("queued", "running")
@@ -40,8 +41,25 @@ def queue_turn(
         mode=mode,
         queued_at=now,
     )
-    MessageRow.update(turn=row.id).where(MessageRow.id == prompt_message_id).execute()
+    MessageRow.change(prompt_message_id, turn=row.id)
     return row.id
+
+
+_claimable = Prepared(
+    TurnRow,
+    lambda excluded: (
+        TurnRow.select()
+        .where(
+            (TurnRow.state == "queued")
+            & TurnRow.conversation.not_in(
+                TurnRow.select(TurnRow.conversation).where(TurnRow.state == "running")
+            )
+            & TurnRow.conversation.not_in(SQL("(SELECT value FROM json_each(?))", [raw(excluded)]))
+        )
+        .order_by(TurnRow.id)
+        .limit(1)
+    ),
+)
 
 
 def claim(excluded: Sequence[int], now: float) -> Turn | None:
@@ -50,23 +68,11 @@ def claim(excluded: Sequence[int], now: float) -> Turn | None:
     ``excluded`` are conversations whose last turn is over in the rows while its process is still
     being ended.
     """
-    busy = TurnRow.select(TurnRow.conversation).where(TurnRow.state == "running")
-    row = (
-        TurnRow.select()
-        .where(
-            (TurnRow.state == "queued")
-            & TurnRow.conversation.not_in(busy)
-            & TurnRow.conversation.not_in(list(excluded))
-        )
-        .order_by(TurnRow.id)
-        .first()
-    )
+    row = _claimable.first(excluded=json.dumps(list(excluded)))
     if row is None:
         return None
     try:
-        TurnRow.update(state="running", started_at=now).where(
-            (TurnRow.id == row.id) & (TurnRow.state == "queued")
-        ).execute()
+        TurnRow.change(row.id, state="running", started_at=now)
     except IntegrityError:  # another worker was faster: the index keeps one per conversation
         return None
     return to_turn(TurnRow.get_by_id(row.id))
@@ -80,9 +86,12 @@ def claim_up_to(limit: int, excluded: Sequence[int], now: float) -> tuple[Turn, 
     return tuple(taken)
 
 
+_turn = Prepared(TurnRow, lambda turn: TurnRow.select().where(TurnRow.id == turn))
+
+
 def get_turn(turn_id: int) -> Turn | None:
     """The turn with this id."""
-    row = TurnRow.get_or_none(TurnRow.id == turn_id)
+    row = _turn.first(turn=turn_id)
     return to_turn(row) if row else None
 
 
@@ -108,14 +117,19 @@ def requeue_running() -> tuple[int, ...]:
     return tuple(rows)
 
 
+_waiting = Prepared(
+    TurnRow,
+    lambda conversation: (
+        TurnRow.select()
+        .where((TurnRow.conversation == conversation) & TurnRow.state.in_(_WAITING))
+        .order_by(TurnRow.id)
+    ),
+)
+
+
 def waiting(conversation_id: int) -> tuple[Turn, ...]:
     """Turns of a conversation that run or wait, in order."""
-    rows = (
-        TurnRow.select()
-        .where((TurnRow.conversation == conversation_id) & TurnRow.state.in_(_WAITING))
-        .order_by(TurnRow.id)
-    )
-    return tuple(to_turn(row) for row in rows)
+    return tuple(to_turn(row) for row in _waiting.rows(conversation=conversation_id))
 
 
 def waiting_in_channel(chat: str, space: str, channel: str) -> tuple[Turn, ...]:
