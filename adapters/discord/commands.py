@@ -132,8 +132,10 @@ def _shape(command: Mapping[str, Any]) -> str:
             option["description"],
             int(option["type"]),
             bool(option.get("required")),
-            option.get("min_value"),
-            option.get("max_value"),
+            [
+                None if (n := option.get(k)) is None else float(n)
+                for k in ("min_value", "max_value")
+            ],
             [choice["value"] for choice in option.get("choices") or ()],
         )
         for option in command.get("options") or ()

@@ -95,7 +95,9 @@ def message_event(
     users = {user.id for user in message.mentions}
     roles = {role.id for role in message.role_mentions}
     ours = me.user_id in users or bool(me.role_ids & roles)
-    others = bool(users - {me.user_id} or roles - me.role_ids or message.mention_everyone)
+    # A reply to one's own message mentions oneself, which addresses nobody.
+    users -= {me.user_id, message.author.id}
+    others = bool(users or roles - me.role_ids or message.mention_everyone)
     ident = str(message.id)
     return ChatEvent(
         key=place.key(ident),

@@ -143,6 +143,7 @@ def test_who_is_addressed(sketch):
         (f"{us} {bob} hello", True, True),
         (f"<@&{sketch.ours.id}> hello", True, False),
         (f"<@&{role.id}> hello", False, True),
+        (f"<@{sketch.alice.id}> said Alice", False, False),
     ):
         event = message_event(sketch.message(content), sketch.place, sketch.me)
         assert event is not None
