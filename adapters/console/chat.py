@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import regex
 import structlog
 
+from adapters.console.ledger import Change, RoomMessage
 from adapters.console.render import MAX_CHARS, render
-from adapters.console.room import Change, NoSuchPlace, Room, RoomMessage
+from adapters.console.room import NoSuchPlace, Room
 from core.errors import ChatBusy, ChatRefused
 from core.model import (
     Author,
@@ -69,7 +70,7 @@ class ConsoleChat:
         self.room = room
         self.owner = owner or login_name()
         self._arrivals: asyncio.Queue[_Arrival] = asyncio.Queue()
-        self._listeners: list[Callable[[Whisper], None]] = []
+        self._listeners: list[Callable[[Whisper], object]] = []
         self._started = asyncio.Event()
 
     # --- receiving ------------------------------------------------------------------------
@@ -100,7 +101,7 @@ class ConsoleChat:
         """The person pressed a button of a message (of a whisper: ``message_id`` is "")."""
         self._act("button", channel, root, message_id=message_id, text=action)
 
-    def hear(self, listener: Callable[[Whisper], None]) -> Callable[[], None]:
+    def hear(self, listener: Callable[[Whisper], object]) -> Callable[[], None]:
         """Give whispers to ``listener`` (quick, on the loop); call the result to stop."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)

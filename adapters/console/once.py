@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from adapters.console.chat import ConsoleChat
+from adapters.console.ledger import FIRST_CHANNEL, RoomMessage
 from adapters.console.render import clean, one_line, render_plain, split_label
-from adapters.console.room import FIRST_CHANNEL, RoomMessage
 from adapters.console.typed import Command, read_line
 
 

@@ -14,9 +14,10 @@ from textual.widgets import Button as PushButton
 from textual.widgets import Footer, Markdown, OptionList, Static
 
 from adapters.console.chat import ConsoleChat, Whisper
+from adapters.console.ledger import FIRST_CHANNEL, Change, RoomMessage
 from adapters.console.look import DAY, NIGHT, STYLE
 from adapters.console.render import one_line
-from adapters.console.room import FIRST_CHANNEL, Change, Room, RoomMessage
+from adapters.console.room import Room
 from adapters.console.typed import Command, Leave, NewChannel, read_line
 from adapters.console.widgets import (
     ActionButton,

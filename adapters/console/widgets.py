@@ -16,11 +16,13 @@ from textual.widgets import Markdown, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from adapters.console.chat import Whisper
+from adapters.console.ledger import RoomMessage
 from adapters.console.look import voice
 from adapters.console.render import clean, make_view_parser, one_line, split_label
-from adapters.console.room import Room, RoomMessage
+from adapters.console.room import Room
 from core.model import Button, ButtonStyle
 
+MOST_THREADS = 100  # of a channel in the list
 NEW_LINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter"})
 _VARIANTS: dict[ButtonStyle, str] = {"plain": "default", "primary": "primary", "danger": "error"}
 _PIECE = regex.compile(r" \(\d+/\d+\)$")
@@ -132,7 +134,7 @@ class Sidebar(OptionList):
         for channel in self._room.channels:
             rows.append((f"{channel}/", "#"))
             contents.append(Content.styled(f"# {one_line(channel, 24)}", "bold"))
-            for root in self._room.threads(channel):
+            for root in self._room.threads(channel)[:MOST_THREADS]:
                 messages = self._room.thread(root)
                 mark = "●" if is_working(messages) else "•" if root in unread else " "
                 title = thread_title(messages)

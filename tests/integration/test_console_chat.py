@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from adapters.console.chat import ConsoleChat, Whisper
+from adapters.console.ledger import FIRST_CHANNEL
 from adapters.console.once import ask
-from adapters.console.room import FIRST_CHANNEL, Room
+from adapters.console.room import Room
 from core.errors import ChatBusy, ChatRefused
 from core.model import Button, ChatEvent, ConversationKey, Post, Posted, Reply
 

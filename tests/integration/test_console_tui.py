@@ -14,7 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from adapters.console.chat import ConsoleChat
-from adapters.console.room import FIRST_CHANNEL, Room
+from adapters.console.ledger import FIRST_CHANNEL
+from adapters.console.room import Room
 from adapters.console.tui import RoomApp
 from adapters.console.widgets import ActionButton, Composer, MessageView, Sidebar, WhisperView
 from core.model import Button, ChatEvent, ConversationKey, Post, Reply

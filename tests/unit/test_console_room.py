@@ -7,9 +7,10 @@ import os
 
 import pytest
 
+from adapters.console.ledger import FIRST_CHANNEL, Change
 from adapters.console.look import voice
 from adapters.console.render import clean, render, render_plain, split_label
-from adapters.console.room import FIRST_CHANNEL, Change, NoSuchPlace, Room
+from adapters.console.room import NoSuchPlace, Room
 from adapters.console.typed import Command, Leave, NewChannel, Words, read_line
 from core.errors import AlreadyRunning, BadInput, BadSettings
 from core.model import Button
