@@ -53,9 +53,11 @@ class Codex:
         # "resume" knows no --sandbox, so both ways use the setting.
         argv += ["-c", f'sandbox_mode="{_SANDBOX[task.permission]}"']
         argv += ["-c", 'approval_policy="never"']
-        # Without this a refused connection is tried again without end.
-        argv += ["--disable", "unbounded_connection_retries", "--disable", "plugins"]
-        argv += ["-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"]
+        # Without the first a refused connection is tried again without end. Not --disable: another
+        # version may not know a feature, and refuses the flag but not the setting.
+        for setting in ("features.unbounded_connection_retries", "features.plugins",
+                        "analytics.enabled", "check_for_update_on_startup"):  # fmt: skip
+            argv += ["-c", f"{setting}=false"]
         if model := task.model or self.config.model:
             argv += ["-m", model]
         argv += self.config.args
@@ -86,7 +88,8 @@ class Codex:
 
 
 _FIXES: dict[OutcomeKind, str] = {
-    "auth": "Run `codex login` on the host, then try again.",
+    "auth": "Run `codex login` on the host, or name the variable of your provider's key in "
+    "[engines.codex] env; then try again.",
     "missing-binary": "Install it with `npm install -g @openai/codex`, or set "
     "[engines.codex] path.",
 }

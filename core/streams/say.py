@@ -95,7 +95,7 @@ _SAY = {
         "Install it, or set [engines.{engine}] path; `moot engines` shows what was found."
     ),
     "crashed": "{engine} failed before it finished.{detail}",
-    "stalled": "{engine} gave no sign of life for too long and was stopped.{detail} Try again.",
+    "stalled": "{engine} took too long and was stopped.{detail} Try again.",
     "cancelled": "{engine} was stopped.",
     "answered": "{engine} answered.",
 }
@@ -118,7 +118,7 @@ def explain(engine: str, outcome: Outcome) -> str:
     """
     detail = redact(tail(outcome.detail, 300)).replace("\n", " ").strip()
     if detail:
-        detail = f" {detail}" if outcome.kind == "empty" else f" It said: {detail.rstrip('.')}."
+        detail = f" {detail}" if outcome.kind == "empty" else f" Details: {detail.rstrip('.')}."
     reset = f" (it comes back: {outcome.reset_at})" if outcome.reset_at else ""
     template = (_FIXABLE.get(outcome.kind) if outcome.fix else None) or _SAY[outcome.kind]
     text = template.format(engine=engine, detail=detail, reset=reset, fix=outcome.fix)

@@ -288,7 +288,7 @@ async def test_a_session_that_is_gone(desk: Desk) -> None:
     assert outcome.kind == "session-lost", outcome
 
 
-@pytest.mark.parametrize("desk", ["claude", "gemini", "ollama"], indirect=True)
+@pytest.mark.parametrize("desk", ["claude", "codex", "gemini", "ollama"], indirect=True)
 async def test_an_unreachable_service_is_named(desk: Desk) -> None:
     await desk.models.stop()
     outcome = await desk.ask("Hello")

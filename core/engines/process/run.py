@@ -33,8 +33,8 @@ async def run(
 ) -> Outcome:
     """Give ``task`` to ``engine`` and see it through to its end.
 
-    Whatever happens, an outcome is returned and nothing that was started is left running: also
-    when the awaiting task is cancelled (then ``CancelledError`` goes on once all is settled,
+    Whatever the engine does, an outcome is returned and nothing that was started is left running:
+    also when the awaiting task is cancelled (then ``CancelledError`` goes on once all is settled,
     within 5 seconds). After ``cancel`` was set nothing more reaches ``on_event``, and the outcome
     is ``cancelled`` with the text so far.
 
@@ -49,6 +49,9 @@ async def run(
         cancel: set it to stop the run.
         on_start: called once the engine is at work: a child exists, or a request is being made.
         base_env: the environment that the allow-list picks from (default: this process's own).
+
+    Raises:
+        Exception: what ``on_event`` or ``on_spawn`` raised, after the child was ended.
     """
     environ = os.environ if base_env is None else base_env
     secrets = secret_values(environ.items())
