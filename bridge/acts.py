@@ -31,7 +31,11 @@ class IntakePolicy:
 
 
 class Acts:
-    """The acts of one person at one moment; ``stopped`` collects turns whose processes must end."""
+    """The acts of one person at one moment.
+
+    ``stopped`` collects turns whose processes must end; ``queued`` and ``owes`` say whether there
+    is a new turn, or anything to post.
+    """
 
     def __init__(
         self,
@@ -45,11 +49,13 @@ class Acts:
         self.policy = policy
         self.render = render
         self.stopped: list[int] = []
+        self.queued = self.owes = False
 
     def notice(self, conversation: Conversation, reply: Reply) -> None:
         """Say something in the thread."""
         texts = self.render(self.event.key.chat, reply.text)
         outbox.add_post(conversation.id, "notice", texts, buttons=reply.buttons, now=self.now)
+        self.owes = True
 
     def act(
         self, intention: Intention, conversation: Conversation | None, message_id: int
@@ -119,6 +125,7 @@ class Acts:
         return None
 
     def _queued(self, conversation: Conversation, turn_id: int, kind: str) -> None:
+        self.queued = True
         if kind == "roundtable":
             self._post_header(conversation, turn_id)
         log.debug("turn.queued", turn=turn_id, conversation=conversation.id, kind=kind)
@@ -139,6 +146,7 @@ class Acts:
         )
         if header is not None:
             turns.set_header(turn_id, header)
+            self.owes = True
 
     def stop(self, conversation: Conversation, waits: list[Turn]) -> Reply | None:
         """End turns now: the rows first, the processes right after the commit."""

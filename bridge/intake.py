@@ -26,8 +26,8 @@ log = structlog.get_logger()
 class Intake:
     """Takes events in and says what to wake.
 
-    After the commit ``on_turn`` and ``on_post`` are called, and ``on_stop`` with the turns whose
-    processes must end.
+    After the commit ``on_turn`` is called if a turn was queued, ``on_post`` if something is to be
+    posted, and ``on_stop`` with the turns whose processes must end.
     """
 
     def __init__(
@@ -56,8 +56,11 @@ class Intake:
         log.debug("event.accepted", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
         if taken.acts.stopped:
             self._on_stop(tuple(taken.acts.stopped))
-        self._on_turn()
-        self._on_post()
+        # Only for what there is: looking for it in vain would hold up the run that is to start.
+        if taken.acts.queued:
+            self._on_turn()
+        if taken.acts.owes:
+            self._on_post()
         return reply
 
     @property
@@ -219,6 +222,7 @@ class _Taken:
                 title=one_line(text),
                 now=self.now,
             )
+            self.acts.owes = True
         return self.acts.act(intention, conversation, message_id) or Reply(
             "On it: the answer comes in the thread."
         )

@@ -104,12 +104,17 @@ async def house(tmp_path: Path):
 async def test_a_mention_is_a_turn_and_opens_the_thread(house):
     await house.say("why?", mention=True)
     assert await house.turns() == [("why?", "queued")]
+    assert house.woken == {"turn": 1, "post": 0}
+    await house.say("!rt x --rounds 99", at="2", root="1")
     assert house.woken == {"turn": 1, "post": 1}
+    await house.act("command", "and by command?", command="ask")
+    assert house.woken == {"turn": 2, "post": 2}
 
 
 async def test_the_same_event_twice_is_one_turn_even_at_once(house):
     await asyncio.gather(*(house.say("why?", mention=True) for _ in range(8)))
     await house.say("why?", mention=True)
+    assert house.woken == {"turn": 1, "post": 0}
     assert await house.turns() == [("why?", "queued")]
     assert await house.messages() == [("Kim", "why?")]
 
