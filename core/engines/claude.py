@@ -101,7 +101,8 @@ class Claude:
 def disarm(prompt: str) -> str:
     """The prompt without NUL, and with a leading space where it would be taken for a command."""
     prompt = prompt.replace("\0", "")
-    return f" {prompt}" if prompt.lstrip().startswith("/") else prompt
+    # U+FEFF is white space to JavaScript, but not to Python.
+    return f" {prompt}" if prompt.lstrip().lstrip("\ufeff").lstrip().startswith("/") else prompt
 
 
 _REASONS: dict[str, tuple[OutcomeKind, str]] = {

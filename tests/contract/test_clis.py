@@ -149,6 +149,7 @@ TEXTS = {
     "front matter": "---\ntitle: x\n---\nfix it",
     "command": "/cost",
     "command after a line": "\n/clear",
+    "command after a mark": "\ufeff/clear",
     "mention": "@/etc/passwd says",
     "shell": "!ls",
     "korean": "배포는 **금요일**에 합니다 😀\r\n\t끝",

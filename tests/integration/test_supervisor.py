@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.engines.process import end_leftover, run
+from core.engines.process import end_leftover, run, tree
 from core.engines.process.tree import marked, started_at
 from core.model import EngineEvent, EngineTask, EngineTraits, Limits, Outcome, Spawn, Usage
 from core.streams import LineReader, get, int_of, text_of
@@ -206,15 +206,15 @@ async def test_stubborn_tree_is_gone_within_five_seconds(stage: Stage) -> None:
     )
     task = asyncio.ensure_future(stage.run(engine))
     await asyncio.wait_for(stage.seen.wait(), 20)
-    tree = psutil.Process(stage.spawned[0][0]).children(recursive=True)
-    assert len(tree) == 3
+    family = psutil.Process(stage.spawned[0][0]).children(recursive=True)
+    assert len(family) == 3
     before = time.monotonic()
     stage.cancel.set()
     outcome = await task
     assert time.monotonic() - before < 5
     assert (outcome.kind, outcome.text) == ("cancelled", "I changed a.py and")
     assert stage.left() == []
-    assert not [p for p in tree if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+    assert not [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
 
 
 async def test_late_output_is_fenced(stage: Stage) -> None:
@@ -460,6 +460,7 @@ def leftover(run_id: str) -> subprocess.Popen[bytes]:
 async def test_what_an_earlier_life_left_is_found_by_its_mark() -> None:
     run_id = str(uuid.uuid4())
     child = leftover(run_id)
+    assert tree._marked_by_psutil(run_id) == [child.pid]  # the way without /proc finds the same
     assert await end_leftover(run_id, 0, 0.0) == [child.pid]
     assert child.wait(10) < 0
     assert await end_leftover(run_id, child.pid, 0.0) == []

@@ -1,0 +1,125 @@
+"""How each engine is started: what stands on its command line, and what never does."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from core.engines.claude import disarm
+from core.model import EngineConfig, EngineTask, Permission, Spawn
+
+CLIS = ("claude", "codex", "gemini", "opencode")
+PERMISSIONS: tuple[Permission, ...] = ("plan", "edit", "full")
+
+
+def start(name: str, config: EngineConfig | None = None, **fields: Any) -> Spawn:
+    task = EngineTask(**{
+        "run_id": "run-1", "context": "THE CONTEXT", "prompt": "--the prompt", "cwd": "/w",
+        "scratch": "/s", **fields,
+    })  # fmt: skip
+    return import_module(f"core.engines.{name}").ENGINE(config or EngineConfig()).start(task)
+
+
+@pytest.mark.parametrize("name", [*CLIS, "rehearsal"])
+@pytest.mark.parametrize("permission", PERMISSIONS)
+def test_words_are_never_arguments(name: str, permission: Permission) -> None:
+    plan = start(name, permission=permission)
+    assert not [a for a in plan.argv if "CONTEXT" in a or "the prompt" in a]
+    assert plan.cwd == "/w"
+    assert b"--the prompt" in plan.stdin
+    assert b"THE CONTEXT" in plan.stdin + b"".join(plan.files.values())
+
+
+@pytest.mark.parametrize("name", CLIS)
+def test_settings_are_passed_on(name: str) -> None:
+    config = EngineConfig(path="/opt/x", model="m1", args=("--extra", "1"), env=("ACME_KEY",))
+    plan = start(name, config)
+    assert plan.argv[0] == "/opt/x"
+    assert "m1" in plan.argv
+    assert "--extra" in plan.argv
+    assert "m2" in start(name, config, model="m2").argv
+    assert "ACME_KEY" in import_module(f"core.engines.{name}").ENGINE(config).env_names
+
+
+@pytest.mark.parametrize(
+    ("name", "modes"),
+    [
+        ("claude", ("plan", "acceptEdits", "bypassPermissions")),
+        (
+            "codex",
+            (
+                'sandbox_mode="read-only"',
+                'sandbox_mode="workspace-write"',
+                'sandbox_mode="danger-full-access"',
+            ),
+        ),
+        ("gemini", ("plan", "auto_edit", "yolo")),
+    ],
+)
+def test_permissions_on_the_command_line(name: str, modes: tuple[str, ...]) -> None:
+    for permission, mode in zip(PERMISSIONS, modes, strict=True):
+        for resume in ("", "S1"):
+            argv = start(name, permission=permission, resume=resume).argv
+            assert mode in argv
+            assert not (set(modes) - {mode}) & set(argv)
+
+
+def test_opencode_never_keeps_its_own_permissions() -> None:
+    rules = {
+        p: json.loads(start("opencode", permission=p).env["OPENCODE_PERMISSION"])
+        for p in PERMISSIONS
+    }
+    assert next(iter(rules["plan"].items())) == ("*", "deny")  # the last match wins
+    assert not {"bash", "edit", "write", "task", "external_directory"} & rules["plan"].keys()
+    assert rules["edit"]["edit"] == "allow"
+    assert "bash" not in rules["edit"]
+    assert rules["full"]["*"] == "allow"
+    assert "ask" not in {v for r in rules.values() for v in r.values()}
+
+
+def test_sessions() -> None:
+    for name in ("claude", "gemini"):
+        first, again, other = (start(name, run_id=r).argv for r in ("a", "a", "b"))
+        assert first == again != other
+        assert "--session-id" in first
+        resumed = start(name, resume="S1").argv
+        assert resumed[resumed.index("--resume") + 1] == "S1"
+        assert "--session-id" not in resumed
+    assert start("codex", resume="T1").argv[1:3] == ("exec", "resume")
+    assert start("codex", resume="T1").argv[-2:] == ("T1", "-")
+    argv = start("opencode", resume="ses_1").argv
+    assert argv[argv.index("--session") + 1] == "ses_1"
+
+
+def test_a_follow_up_without_context() -> None:
+    for name in ("codex", "gemini", "opencode"):
+        assert start(name, context="", resume="S").stdin == b"--the prompt"
+    plan = start("claude", context="", resume="S")
+    assert plan.files == {}
+    assert "--append-system-prompt-file" not in plan.argv
+
+
+def test_claude_reads_no_file_because_a_prompt_names_it() -> None:
+    assert start("claude").env["CLAUDE_CODE_DISABLE_FILE_MENTIONS"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sent"),
+    [
+        ("/clear", " /clear"),
+        ("\n\t/cost", " \n\t/cost"),
+        ("a /b", "a /b"),
+        ("x\0y", "xy"),
+        ("\0/x", " /x"),
+    ],
+)
+def test_claude_takes_no_prompt_for_a_command(prompt: str, sent: str) -> None:
+    assert disarm(prompt) == sent
+
+
+def test_half_characters_can_be_sent() -> None:
+    for name in CLIS:
+        assert start(name, prompt="a\ud83d", context="b\ud83d").stdin
