@@ -18,6 +18,7 @@ from core.markup.split import Limit
 MAX_BYTES = 3_900
 
 _EDGE = "\u200b"  # zero-width space: Slack formats only between spaces and punctuation
+_PART = "\u200a"  # hair space: a mark next to a space is none
 _TICK = "\u02cb"  # looks like a backtick, and pairs with none
 _NAME = re.compile(r"(?<!\w)__\w+__(?!\w)")
 _PAIR = re.compile(r"(?<![\w*_~])([*_~])(?=[^\s*_~])([^\n]{0,300}?[^\s*_~])\1(?![\w*_~])")
@@ -101,4 +102,4 @@ def _unpaired(found: re.Match[str]) -> str:
     whole, mark, inside = found[0], found[1], found[2]
     if not any(ch.isspace() for ch in whole):
         return f"`{whole}`"
-    return f"{mark}{_EDGE}{inside}{_EDGE}{mark}"
+    return f"{mark}{_PART}{inside}{_PART}{mark}"
