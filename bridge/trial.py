@@ -36,6 +36,8 @@ async def open_room(settings: Settings) -> int:
                 asyncio.get_running_loop().add_signal_handler(number, app.exit)
             await app.run_async()
         finally:
+            if moot.worker.active:
+                print("Ending what runs; it goes on when you come back.", flush=True)  # noqa: T201
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
     return app.return_code or 0
@@ -75,13 +77,14 @@ async def settled(moot: Moot) -> None:
 def banner(moot: Moot) -> tuple[str, ...]:
     """What the room says first."""
     engine = moot.default_engine
-    lines = [f"{engine} answers here." if engine != "rehearsal" else REHEARSAL]
-    lines.append("Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable.")
-    return tuple(lines)
+    who = f"{engine} answers here."
+    if engine == "rehearsal":
+        who = REHEARSAL if moot.settings.engines.default else f"{NO_AGENT} {REHEARSAL}"
+    return who, "Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable."
 
 
-REHEARSAL = (
-    "No coding agent is installed and signed in, so `rehearsal` stands in: a scripted engine that "
-    "only quotes your question. Install Claude Code, Codex, Gemini CLI or OpenCode, start again; "
-    "`moot engines` shows what was found."
+NO_AGENT = (
+    "No coding agent was found installed and signed in (`moot engines` shows why). Install Claude "
+    "Code, Codex, Gemini CLI or OpenCode, sign in, and start again."
 )
+REHEARSAL = "`rehearsal` answers here: a scripted engine without a model that quotes your question."
