@@ -17,9 +17,9 @@ Mention me with a question and I answer in the thread; in a thread I take part i
 - `!status` shows what runs and waits
 - `!context` shows what the last run was told; `!context RUN` another one
 
-In the terminal room all of these work with `/` too. Slack: `/ask`, `/roundtable`, `/moot ask|rt|stop|status|context|help` (slash commands do not exist
+Slack: `/ask`, `/roundtable`, `/moot ask|rt|stop|status|context|help` (slash commands do not exist
 inside Slack threads: type them with `!` there). Discord: `/ask`, `/roundtable`, `/stop`, `/status`,
-`/context`."""
+`/context`. In the terminal room each works with `/` too."""
 
 _MARKS = {"answered": "✅", "failed": "⚠️", "cancelled": "⏹️", "cut": "↻", "open": "💬"}
 

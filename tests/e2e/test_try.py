@@ -108,7 +108,7 @@ async def trying(folder: Path) -> AsyncIterator[Terminal]:
 async def test_a_question_is_asked_answered_and_the_terminal_given_back(tmp_path):
     async with trying(tmp_path) as terminal:
         await terminal.sees("Ask something")
-        await terminal.sees("rehearsal stands in")
+        await terminal.sees("rehearsal answers here")
         terminal.type("왜 하늘은 파란가요?\r")
         await terminal.sees("Reply in this thread")
         await terminal.sees("there is no model behind it")
