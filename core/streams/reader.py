@@ -82,7 +82,7 @@ class LineReader:
         reset = reset_time(f"{outcome.detail}\n{outcome.text}") if outcome.kind == "quota" else ""
         return Outcome(
             kind=outcome.kind,
-            text=outcome.text,
+            text=unix_lines(outcome.text),
             detail=redact(tail(outcome.detail)),
             session=self.session,
             usage=self.usage,
@@ -222,6 +222,11 @@ class LineReader:
 
 NO_TEXT = "It did its work but wrote no text."
 NO_TOKENS = "It used no tokens at all, which is what a used-up limit often looks like."
+
+
+def unix_lines(text: str) -> str:
+    """``text`` with every line end as one line feed: no platform shows a stray CR well (C097)."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def ended_without(end: Exit) -> str:

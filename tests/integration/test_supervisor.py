@@ -382,6 +382,7 @@ async def test_secret_values_never_reach_the_answer(stage: Stage) -> None:
     )
     outcome = await stage.run(engine, env={"ACME_KEY": "hush-hush-hush"})
     assert outcome.text == "it is [redacted]"
+    assert [e.text for e in stage.events] == ["it is [redacted]"]
 
 
 async def test_files_are_private(stage: Stage) -> None:

@@ -195,6 +195,12 @@ def test_the_end_is_a_judgement(
     assert (outcome.kind, outcome.text, outcome.unclean) == (kind, text, unclean)
 
 
+def test_c097_no_stray_carriage_return_in_an_answer() -> None:
+    reader = Plain()
+    reader.receive(b'{"type":"text","text":"```\\r\\nx\\r\\n```"}\r\n{"type":"end"}\r\n')
+    assert reader.finish(Exit(0)).text == "```\nx\n```"
+
+
 def test_an_overlong_event_is_marked_and_passed_over() -> None:
     reader = Plain()
     reader._lines._max = 100

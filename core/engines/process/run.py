@@ -14,7 +14,7 @@ from core.engines.process.http import call
 from core.errors import BadInput, PromptTooLong
 from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome
 from core.ports import Engine
-from core.streams import redact, secret_values
+from core.streams import MASK, redact, secret_values
 
 OnEvent = Callable[[EngineEvent], None]
 OnSpawn = Callable[[int, float], Awaitable[None]]
@@ -56,6 +56,10 @@ async def run(
     environ = os.environ if base_env is None else base_env
     secrets = secret_values(environ.items())
     reader = engine.reader(task)
+
+    def tell(event: EngineEvent) -> None:
+        on_event(without_secrets(event, secrets))
+
     try:
         plan = await asyncio.to_thread(_planned, engine, task, environ)
         if isinstance(plan, Outcome):
@@ -64,9 +68,9 @@ async def run(
             return reader.finish(Exit(why="cancelled"))
         if isinstance(plan, HttpCall):
             on_start()
-            outcome = await call(plan, reader, on_event=on_event, limits=limits, cancel=cancel)
+            outcome = await call(plan, reader, on_event=tell, limits=limits, cancel=cancel)
         else:
-            child = Child(plan, task, reader, on_event=on_event, limits=limits, cancel=cancel)
+            child = Child(plan, task, reader, on_event=tell, limits=limits, cancel=cancel)
             outcome = await child.run(on_start, on_spawn)
     except PromptTooLong as error:
         return Outcome("context-too-long", detail=str(error))
@@ -91,8 +95,17 @@ def _planned(
 def redact_values(text: str, secrets: frozenset[str]) -> str:
     """``text`` without the known secret values (an answer may well show shapes of keys)."""
     for value in secrets:
-        text = text.replace(value, "[redacted]")
+        text = text.replace(value, MASK)
     return text
+
+
+def without_secrets(event: EngineEvent, secrets: frozenset[str]) -> EngineEvent:
+    """The event as it may be shown; commands and complaints also lose what looks like a key."""
+    if event.kind in ("tool_start", "warning", "retry"):
+        text = redact(event.text, secrets)
+    else:
+        text = redact_values(event.text, secrets)
+    return event if text == event.text else replace(event, text=text)
 
 
 async def end_leftover(run_id: str, pid: int, started: float) -> list[int]:

@@ -1,6 +1,9 @@
 """Finding and ending everything that belongs to a run, by its mark, its group and its pid.
 
 All functions block for some milliseconds (they read /proc) and are meant to run in a thread.
+
+What is not found: a process that was started with an emptied environment and whose parent has
+ended before the run did. (As long as the parent lives, it is found as a descendant.)
 """
 
 from __future__ import annotations
