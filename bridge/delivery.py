@@ -54,7 +54,7 @@ class Delivery:
                 self._wake.clear()
                 now = time.time()
                 busy = frozenset(self._draining)
-                items, later = await self._records.do(outbox.take_due, busy, now)
+                items, later = await self._records.insist(outbox.take_due, busy, now)
                 for item in items:
                     self._draining.add(item.conversation.id)
                     group.create_task(self._drain(item))

@@ -71,7 +71,7 @@ class Worker:
                 self._wake.clear()
                 free = self._slots - len(self._active)
                 busy = tuple(turn.conversation_id for turn, _ in self._active.values())
-                claimed = await self._house.records.do(claim_ready, free, busy, time.time())
+                claimed = await self._house.records.insist(claim_ready, free, busy, time.time())
                 for ready in claimed:
                     turn, cancel = ready.turn, asyncio.Event()
                     log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)

@@ -248,8 +248,9 @@ class _Say:
 
 
 def _state_of(outcome: Outcome, turn: Turn) -> RunState:
-    if turn.state == "cancelled" or outcome.kind == "cancelled":
+    if turn.state == "cancelled":
         return "cancelled"
+    # "cancelled" without a stop of ours: somebody ended the process on the host. That is said.
     return "answered" if outcome.kind in ("answered", "empty") else "failed"
 
 

@@ -267,7 +267,7 @@ class _Table:
             fresh,
             self.house.policy.max_followups,
         )
-        state = await self.house.records.do(close_step, closing, self.house.voice, time.time())
+        state = await self.house.records.insist(close_step, closing, self.house.voice, time.time())
         self.house.wake_delivery()
         log.info(
             "run.closed",
