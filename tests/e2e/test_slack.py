@@ -1,6 +1,8 @@
 """The whole product, as a process of its own, through a loopback Slack and real slack-bolt."""
 
 import asyncio
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -335,3 +337,23 @@ async def test_http_mode_by_setting(tmp_path, unused_tcp_port):
             assert "over http?" in answer
             assert "in the thread" in (await slack.slash("/ask", "by command?")).text
             await product.event("turn.queued", turn=2)
+
+
+async def test_a_process_ended_on_the_host_is_said_in_the_thread(slack, moot):
+    root = await slack.mention("long @@rehearse hang@@")
+    spawned = await moot.event("run.spawned")
+    os.kill(spawned["pid"], signal.SIGKILL)
+    [notice] = await standing(slack, root, 1)
+    assert "⚠️ rehearsal" in notice
+    await moot.event("turn.ended", state="failed")
+
+
+@pytest.mark.skipif(os.geteuid() != 0 and not Path("/proc").is_dir(), reason="looks at /proc")
+async def test_a_child_never_sees_the_chat_tokens(slack, moot):
+    root = await slack.mention('x @@rehearse env="MOOT__SLACK__BOT_TOKEN" hang@@')
+    spawned = await moot.event("run.spawned")
+    environ = Path(f"/proc/{spawned['pid']}/environ").read_bytes()
+    assert b"xoxb" not in environ
+    assert b"MOOT__" not in environ
+    await slack.say("!stop", thread=root)
+    await moot.event("turn.ended", state="cancelled")
