@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from html import unescape
 
 import regex
 from markdown_it import MarkdownIt
@@ -22,11 +23,11 @@ _CJK = regex.compile(
     r"[\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Bopomofo}\u3000-\u303f\uff00-\uffef]"
 )
 _DUNDER = regex.compile(r"(?<![\w])__[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*__(?![\w])")
-_SLACK_LINK = regex.compile(r"<((?:https?://|mailto:)[^\s<>|]+)\|([^<>\n]+)>")
+_ANGLED = regex.compile(r"<((?:https?://|mailto:)[^\s<>|]+)(?:\|([^<>\n]+))?>", regex.IGNORECASE)
 # An address ends where a letter of another script follows an ASCII letter or digit (a Korean
 # particle), but a path such as /wiki/한국 is taken whole.
 _ADDRESS = regex.compile(
-    r"://(?:(?<=[/=\-_%?#&.])[^\x00-\x7f\s\p{P}]+|[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%\-]){1,2048}"
+    r"://(?:(?!&(?:lt|gt|quot|apos|nbsp|#\w+);)(?:(?<=[/=\-_%?#&.])[^\x00-\x7f\s\p{P}]+|[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%\-])){1,2048}"
 )
 _SCHEME = regex.compile(r"(?:^|[^A-Za-z0-9.+-])(https?)$", regex.IGNORECASE)
 # Bold that was closed inside the link it surrounds, or opened inside and closed after it.
@@ -65,7 +66,7 @@ def make_parser() -> MarkdownIt:
     md.inline.ruler.at("strikethrough", _strikethrough)
     md.inline.ruler.before("emphasis", "dunder", _dunder)
     md.inline.ruler.before("dunder", "crossed", _crossed)
-    md.inline.ruler.before("autolink", "slack_link", _slack_link)
+    md.inline.ruler.before("autolink", "angled", _angled)
     md.inline.ruler.before("escape", "address", _address)
     md.normalizeLink = safe_url  # type: ignore[method-assign]
     md.normalizeLinkText = lambda url: url  # type: ignore[method-assign]
@@ -167,8 +168,9 @@ def _dunder(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
 
 
 def _push_link(state: StateInline, url: str, label: str) -> None:
-    state.push("link_open", "a", 1).attrs = {"href": safe_url(url)}
-    state.push("text", "", 0).content = label
+    """A link from raw text; entities in it are decoded as they are elsewhere in a text."""
+    state.push("link_open", "a", 1).attrs = {"href": safe_url(unescape(url))}
+    state.push("text", "", 0).content = unescape(label)
     state.push("link_close", "a", -1)
 
 
@@ -188,13 +190,14 @@ def _crossed(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
     return True
 
 
-def _slack_link(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
-    """``<https://x|label>``, which agents copy from what Slack shows them."""
-    found = _SLACK_LINK.match(state.src, state.pos, state.posMax)
+def _angled(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
+    """``<https://x>``, and Slack's ``<https://x|label>``, which agents copy from what they read."""
+    found = _ANGLED.match(state.src, state.pos, state.posMax)
     if found is None or state.linkLevel > 0:
         return False
     if not silent:
-        _push_link(state, found[1], found[2])
+        url = found[1]
+        _push_link(state, url, found[2] or url)
     state.pos = found.end()
     return True
 

@@ -20,7 +20,8 @@ def misleading(label: str, url: str) -> bool:
     if not named:
         return "://" in label
     try:
-        host = (urlsplit(url).hostname or "").casefold()
+        host = url.rpartition("@")[2] if url.startswith("mailto:") else urlsplit(url).hostname or ""
     except ValueError:
         return True
+    host = host.casefold()
     return any(name != host and not host.endswith("." + name) for name in named)

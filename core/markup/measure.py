@@ -13,7 +13,7 @@ _GRAPHEME = regex.compile(r"\X")
 _SURROGATE = regex.compile(r"[\ud800-\udfff]")
 # Letters by category, but nothing to see.
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
-_BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Zs", "Zl", "Zp"})
+_BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 class Unit(Enum):

@@ -49,6 +49,6 @@ def test_nothing_to_see(text):
     assert not visible(text)
 
 
-@pytest.mark.parametrize("text", [".", "가", "😀", " \u200bx"])
+@pytest.mark.parametrize("text", [".", "가", "😀", " \u200bx", "\U0001fae8", "\ue000"])
 def test_something_to_see(text):
     assert visible(text)

@@ -98,6 +98,9 @@ def test_html_is_text_and_entities_are_decoded_once():
         ("[s](<https://ex.test/a b>)", "https://ex.test/a%20b", "s"),
         ("https://ex.test/a_b_c*d*", "https://ex.test/a_b_c*d", "https://ex.test/a_b_c*d"),
         ("![chart](https://ex.test/c.png)", "https://ex.test/c.png", "chart"),
+        ("<https://ex.test/?a=1&amp;b=2|q &amp; a>", "https://ex.test/?a=1&b=2", "q & a"),
+        ("<HTTPS://ex.test>", "HTTPS://ex.test", "HTTPS://ex.test"),
+        ("https://ex.test/?a=1&amp;b=2", "https://ex.test/?a=1&b=2", "https://ex.test/?a=1&b=2"),
         ("<me@ex.test>", "mailto:me@ex.test", "me@ex.test"),
         (
             "https://ko.test/wiki/한국어",
@@ -119,6 +122,7 @@ def test_links(markdown, url, label):
         ("https://ex.test/x.", "."),
         ("https://ex.test/a_(b)), ok", "), ok"),
         ("https://ex.test/?", "?"),
+        ("https://ex.test&gt; x", "> x"),
     ],
 )
 def test_a_bare_address_ends_where_the_sentence_goes_on(markdown, rest):

@@ -94,6 +94,12 @@ def test_c011_file_names_and_the_true_host_are_fine_labels(label):
     assert one(f"[{label}](https://docs.ex.test/a)") == f"<https://docs.ex.test/a|{label}>"
 
 
+def test_c011_mail_addresses():
+    assert one("<me@ex.test> [mail me@ex.test](mailto:me@ex.test)") == (
+        "<mailto:me@ex.test|me@ex.test> <mailto:me@ex.test|mail me@ex.test>"
+    )
+
+
 def test_c013_bold_beside_korean_letters():
     text = one(
         "배포는 **금요일**에 합니다. **컨테이너(Container)**를 쓰고 `run_all`로 확인. "
@@ -321,6 +327,16 @@ def test_laws(answer, label, limit):
         assert re.search(r"&(?!(?:amp|lt|gt);)", text) is None
         for link in re.findall(r"<https[^>]*>", text):
             assert re.fullmatch(r"<https://ex\.test/\d\?a=1&amp;b=2(?:\|[^<>|\n]+)?>", link)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("abc한글é😀 .,()&<\n", max_size=3000), st.sampled_from([64, 200, 3900]))
+def test_joined_pieces_are_the_text(text, limit):
+    """White space aside, for a cut may stand for a space."""
+    text = re.sub(" +", " ", text)  # four of them would be code
+    texts = render(text, limit=limit)
+    back = "".join(texts).replace("&lt;", "<").replace("&amp;", "&")
+    assert "".join(shown(back).split()) == "".join(text.split())
 
 
 @settings(max_examples=60, deadline=None)
