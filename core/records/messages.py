@@ -35,6 +35,7 @@ _conversation = Prepared(
         & (ConversationRow.space == space)
         & (ConversationRow.channel == channel)
         & (ConversationRow.root == root)
+        & (ConversationRow.twin == 0)
     ),
 )
 
@@ -72,6 +73,15 @@ def open_conversation(
         created_at=now,
     )
     return to_conversation(row)
+
+
+def set_root(conversation_id: int, root: str) -> None:
+    """The first post has opened the thread; one that has a root keeps it."""
+    row = ConversationRow.get_by_id(conversation_id)
+    if row.root is None:
+        key = ConversationKey(row.chat, row.space, row.channel, root)
+        twin = row.id if find_conversation(key) else 0
+        ConversationRow.change(row.id, root=root, twin=twin)
 
 
 def set_engaged(conversation_id: int) -> None:

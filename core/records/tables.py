@@ -68,7 +68,12 @@ class MetaRow(Table):
 
 
 class ConversationRow(Table):
-    """One thread (or direct-message channel). ``root`` is null until the first post opens it."""
+    """One thread (or direct-message channel). ``root`` is null until the first post opens it.
+
+    ``twin`` is 0, or its own id for one that learnt too late which thread its post had opened: a
+    crash lay between, and somebody's message in the thread had begun another conversation there.
+    Both post into the thread; what is said there from then on belongs to the one whose twin is 0.
+    """
 
     id = AutoField()
     chat = TextField()
@@ -78,11 +83,12 @@ class ConversationRow(Table):
     direct = BooleanField(default=False)
     engaged = BooleanField(default=False)  # Moot opened it or was mentioned in it
     caught_up = BooleanField(default=True)  # False: its earlier messages are still to be read
+    twin = IntegerField(default=0)
     created_at = FloatField()
 
     class Meta:
         table_name = "conversation"
-        indexes: ClassVar[Any] = ((("chat", "space", "channel", "root"), True),)
+        indexes: ClassVar[Any] = ((("chat", "space", "channel", "root", "twin"), True),)
 
 
 class TurnRow(Table):
