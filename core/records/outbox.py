@@ -9,8 +9,8 @@ from typing import cast
 
 from peewee import fn
 
-from core.model import Button, Outgoing, OutgoingKind, OutgoingOp
-from core.records.messages import to_conversation
+from core.model import Button, Conversation, Outgoing, OutgoingKind, OutgoingOp
+from core.records.messages import set_root, to_conversation
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, OutboxRow
 
@@ -143,6 +143,18 @@ _posted = Prepared(
         (OutboxRow.conversation == conversation) & (OutboxRow.message_id != "")
     ),
 )
+_posted_in_channel = Prepared(
+    OutboxRow,
+    lambda chat, channel: (
+        OutboxRow.select(OutboxRow.message_id)
+        .join(ConversationRow)
+        .where(
+            (ConversationRow.chat == chat)
+            & (ConversationRow.channel == channel)
+            & (OutboxRow.message_id != "")
+        )
+    ),
+)
 
 
 def take_next(conversation_id: int, now: float) -> Outgoing | None:
@@ -158,9 +170,7 @@ def take_next(conversation_id: int, now: float) -> Outgoing | None:
     target = OutboxRow.get_by_id(row.target) if row.target else None
     earlier = row.tried_at
     OutboxRow.change(row.id, attempts=row.attempts + 1, tried_at=earlier or now)
-    known: frozenset[str] = frozenset()
-    if earlier is not None:
-        known = frozenset(row.message_id for row in _posted.rows(conversation=conversation_id))
+    known = _known(conversation) if earlier is not None else frozenset[str]()
     return Outgoing(
         id=row.id,
         conversation=conversation,
@@ -178,14 +188,22 @@ def take_next(conversation_id: int, now: float) -> Outgoing | None:
     )
 
 
+def _known(conversation: Conversation) -> frozenset[str]:
+    """Posts that are another row's: of the thread, or of the channel while there is no thread."""
+    key = conversation.key
+    rows = (
+        _posted.rows(conversation=conversation.id)
+        if conversation.opened
+        else _posted_in_channel.rows(chat=key.chat, channel=key.channel)
+    )
+    return frozenset(row.message_id for row in rows)
+
+
 def mark_sent(outbox_id: int, message_id: str, root: str | None, now: float) -> None:
     """The platform has it. ``root`` names the thread if this post opened one."""
     OutboxRow.change(outbox_id, state="sent", message_id=message_id, sent_at=now, tried_at=None)
     if root is not None:
-        row = OutboxRow.get_by_id(outbox_id)
-        ConversationRow.update(root=root).where(
-            (ConversationRow.id == row.conversation_id) & ConversationRow.root.is_null()
-        ).execute()
+        set_root(OutboxRow.get_by_id(outbox_id).conversation_id, root)
 
 
 def mark_busy(outbox_id: int, due_at: float, tried_at: float | None) -> None:

@@ -155,6 +155,29 @@ async def test_a_post_is_withdrawn_by_what_is_known_of_it(records):
     assert (gone.op, gone.target_message) == ("delete", "m9")
 
 
+async def test_an_opening_post_in_doubt_knows_the_other_opening_posts_of_its_channel(records):
+    channel = ConversationKey("slack", "T", "C", "")
+    for number in (1, 2):
+        await records.do(conversation, channel)
+        await records.do(outbox.add_post, number, "header", ["same words"], now=1.0)
+    first = await records.do(outbox.take_next, 1, 2.0)
+    await records.do(outbox.mark_sent, first.id, "m1", "m1", 2.0)
+    await records.do(outbox.take_next, 2, 3.0)
+    again = await records.do(outbox.take_next, 2, 4.0)
+    assert (again.tried_at, again.known_ids) == (3.0, {"m1"})
+
+
+async def test_a_thread_that_was_spoken_in_before_its_root_was_known_has_two_conversations(records):
+    opening = await records.do(conversation, ConversationKey("slack", "T", "C", ""))
+    header = await records.do(outbox.add_post, opening.id, "header", ["h"], now=1.0)
+    await records.do(outbox.take_next, opening.id, 1.0)
+    thread = ConversationKey("slack", "T", "C", "m1")
+    spoken = await records.do(conversation, thread, in_thread=True)
+    await records.do(outbox.mark_sent, header, "m1", "m1", 2.0)
+    assert (await records.do(messages.get_conversation, opening.id)).key == thread
+    assert (await records.do(messages.find_conversation, thread)).id == spoken.id
+
+
 async def test_newer_edits_replace_waiting_ones(records):
     await records.do(conversation)
     header = await records.do(outbox.add_post, 1, "header", ["h"], now=1.0)
