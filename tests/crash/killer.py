@@ -2,7 +2,7 @@
 
     python killer.py TRIGGER_FILE run --config ...
 
-Nothing of Moot is changed: Moot logs every stage of its path, and one structlog processor more reads
+Nothing of Moot is changed: it logs every stage of its path, and one structlog processor more reads
 along. The trigger is read anew at every line, so a test can arm it at any moment of a life:
 
     [{"event": "run.opened", "where": {"hop": 1}}, {"event": "run.spawned", "same": ["run"]}]

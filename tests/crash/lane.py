@@ -7,8 +7,10 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,12 @@ class Lane:
                 raise AssertionError(f"not answered after {SETTLE_S} s: {owed}")
             await asyncio.sleep(0.03)
 
+    async def until_shown(self, root: str, words: str) -> None:
+        """Wait for a post in a thread that holds these words."""
+        async with asyncio.timeout(SETTLE_S):
+            while not any(words in shown.text for shown in await self.side.shown(root)):
+                await asyncio.sleep(0.03)
+
     async def until_accepted(self, *which: Asked) -> None:
         """Wait until these are rows."""
         for one in which:
@@ -197,8 +205,24 @@ class Lane:
         assert not problems, "\n".join(problems)
         left = [f"{run}: {pid}" for run, pid in self.runs.items() if alive(pid) or marked(run)]
         assert not left, f"processes of runs are left: {left}"
+        self.check_rows()
         scratch = self.folder / "data" / "scratch"
         assert not (scratch.is_dir() and list(scratch.iterdir())), "scratch folders are left"
+
+    def check_rows(self) -> None:
+        """What no thread shows: nothing waits, and no run was made more often than it may."""
+        for query in (
+            "SELECT * FROM turn WHERE state IN ('queued', 'running')",
+            "SELECT * FROM outbox WHERE state NOT IN ('sent', 'dropped')",
+            "SELECT * FROM run WHERE state = 'open'",
+            "SELECT * FROM run WHERE attempt > 2 OR (can_write AND attempt > 1)",
+        ):
+            assert self.rows(query) == [], query
+
+    def rows(self, query: str) -> list[Any]:
+        """Look into the database; or, of a dead process, write to it (time is made to pass)."""
+        with closing(sqlite3.connect(self.folder / "data" / "moot.sqlite")) as database, database:
+            return database.execute(query).fetchall()
 
 
 def judge(root: str, here: Sequence[Asked], posts: Sequence[Shown]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The two loopback platforms as the crash test sees them: say, look, deliver again, watch the wire."""
+"""The loopback platforms as the crash test sees them: say, look, deliver again, watch the wire."""
 
 from __future__ import annotations
 

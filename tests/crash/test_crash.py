@@ -1,4 +1,4 @@
-"""kill -9, again and again, at every stage of the path and at random: nothing lost, nothing doubled.
+"""kill -9 at every stage of the path and at random: nothing lost, nothing doubled.
 
 Every kill finds at least one accepted and unanswered message (``Lane.died`` insists). Every event
 comes twice: at once, or again after the restart, and all of them once more at the end. The seed is
