@@ -39,7 +39,7 @@ class BudgetTooSmall(MootError):
 
 
 class ChatBusy(MootError):
-    """The platform asked to wait; nothing took effect. Try again after ``retry_after_s`` seconds."""
+    """The platform asked to wait ``retry_after_s`` seconds; nothing took effect."""
 
     def __init__(self, retry_after_s: float, why: str = "rate limited") -> None:
         super().__init__(f"{why}; trying again in {retry_after_s:.0f} s")
@@ -51,7 +51,7 @@ class ChatUnsure(MootError):
 
 
 class ChatRefused(MootError):
-    """The platform said no, and would again: no retry. ``code`` is the platform's own word for it."""
+    """The platform said no, and would again; ``code`` is its own word for why."""
 
     def __init__(self, why: str, code: str = "") -> None:
         super().__init__(why)
