@@ -16,7 +16,7 @@ INSTALL_SELF = $(BIN)/python -m pip install -q --disable-pip-version-check --no-
 MAKE_VENV = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: run setup test check lock clean clis bench
+.PHONY: run setup test check lint lock clean clis
 
 run: setup  ## prepare .venv and open a room in this terminal
 	@$(BIN)/moot try
@@ -39,15 +39,17 @@ $(VENV)/.dev: $(VENV)/.run requirements/dev.txt
 clis: $(VENV)/.dev  ## fetch the real agent CLIs and the loopback Slack by npm into .cache/
 	@$(BIN)/python -m tests.peers.npm
 
-test: check clis  ## everything a clean machine can run
-	$(BIN)/python -m pytest tests -q
-
-check: $(VENV)/.dev  ## lint, types, import rules, fast tests
+lint: $(VENV)/.dev  ## style, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
-	$(BIN)/python -m pytest tests/unit -q
+
+check: lint  ## lint and the fast tests
+	$(BIN)/python -m pytest tests/unit -q -n 2
+
+test: lint clis  ## everything a clean machine can run
+	$(BIN)/python -m pytest tests -q -n 2 --durations=15
 
 lock:  ## pin requirements with hashes (needs uv)
 	$(COMPILE) --extra build -o requirements/run.txt
