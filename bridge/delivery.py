@@ -115,6 +115,9 @@ class Delivery:
             return await self._unsure(item, str(error) or "no answer in time", bound)
         except ChatRefused as refused:
             return await self._refused(item, refused, bound)
+        except Exception as error:  # a fault of ours or of a library: it may have taken effect
+            log.exception("post.broke", **bound)
+            return await self._unsure(item, type(error).__name__, bound)
         log.debug("post.sent", **bound)
         root = posted.root if item.op == "post" and not item.conversation.opened else None
         await self._records.insist(outbox.mark_sent, item.id, posted.message_id, root, time.time())

@@ -1,0 +1,89 @@
+"""Delivery on real records: whatever a platform's adapter does, a conversation is never stuck."""
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+
+import pytest
+
+from bridge import delivery as module
+from bridge.delivery import Delivery
+from core.errors import ChatBusy, ChatRefused, ChatUnsure
+from core.model import ChatLimits, ConversationKey, Posted
+from core.records import messages, outbox
+from core.records.thread import Records
+
+KEY = ConversationKey("paper", "", "C", "1")
+
+
+class Paper:
+    """A platform that keeps what it is sent; what stands in ``troubles`` goes wrong first."""
+
+    name = "paper"
+    limits = ChatLimits(post_units=1000, edit_interval_s=1.0)
+
+    def __init__(self, *troubles: Exception):
+        self.troubles = list(troubles)
+        self.posted = []
+        self.tries = []
+
+    async def post(self, key, post):
+        self.tries.append(post)
+        if self.troubles:
+            raise self.troubles.pop(0)
+        self.posted.append(post.text)
+        return Posted(f"m{len(self.posted)}", key.root)
+
+
+@pytest.fixture
+async def records(tmp_path):
+    opened = Records(tmp_path / "moot.sqlite")
+    await opened.open()
+    await opened.do(messages.open_conversation, KEY, direct=False, in_thread=False, now=1.0)
+    yield opened
+    await opened.close()
+
+
+@asynccontextmanager
+async def delivering(records, paper):
+    made = Delivery(records, {"paper": paper}, lambda _c, text: (text,), lambda _i, _m: None)
+    task = asyncio.create_task(made.run())
+    try:
+        yield made
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def owe(records, *texts):
+    await records.do(outbox.add_post, 1, "answer", texts, now=time.time())
+
+
+async def until(holds, timeout_s=20.0):
+    async with asyncio.timeout(timeout_s):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("trouble", [KeyError("id"), ChatUnsure("cut"), ChatBusy(0.1)])
+async def test_a_post_is_tried_again_and_keeps_its_place(records, trouble):
+    paper = Paper(trouble)
+    await owe(records, "one", "two")
+    async with delivering(records, paper):
+        await until(lambda: len(paper.posted) == 2)
+    assert paper.posted == ["one", "two"]
+    assert len({post.nonce for post in paper.tries}) == 2
+    looks_first = paper.tries[1].tried_at is not None
+    assert looks_first is not isinstance(trouble, ChatBusy)
+
+
+@pytest.mark.parametrize("trouble", [KeyError("id"), ChatUnsure("cut"), ChatRefused("no")])
+async def test_a_post_that_never_works_is_given_up_and_said(records, monkeypatch, trouble):
+    monkeypatch.setattr(module, "MAX_ATTEMPTS", 1)
+    paper = Paper(trouble)
+    await owe(records, "one", "two")
+    async with delivering(records, paper):
+        await until(lambda: len(paper.posted) == 2)
+    assert paper.posted[0] == "two"
+    assert "could not be posted" in paper.posted[1]
+    assert await records.do(outbox.undelivered) == (0, 1)
