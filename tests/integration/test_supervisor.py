@@ -461,10 +461,30 @@ def leftover(run_id: str) -> subprocess.Popen[bytes]:
 async def test_what_an_earlier_life_left_is_found_by_its_mark() -> None:
     run_id = str(uuid.uuid4())
     child = leftover(run_id)
-    assert tree._marked_by_psutil(run_id) == [child.pid]  # the way without /proc finds the same
+    mark = f"MOOT_RUN={run_id}".encode()
+    assert mark in tree._environment_by_psutil(child.pid)  # the way without /proc finds the same
     assert await end_leftover(run_id, 0, 0.0) == [child.pid]
     assert child.wait(10) < 0
     assert await end_leftover(run_id, child.pid, 0.0) == []
+
+
+async def test_a_sweep_passes_over_strangers_and_finds_newcomers() -> None:
+    run_id = str(uuid.uuid4())
+    child, stranger = leftover(run_id), leftover(str(uuid.uuid4()))
+    try:
+        known = tree.strangers_to(run_id)
+        assert stranger.pid in known
+        assert child.pid not in known
+        newcomer = leftover(run_id)
+        assert sorted(marked(run_id, known)) == sorted([child.pid, newcomer.pid])
+        assert set(tree.sweep(run_id, (), known)) == {child.pid, newcomer.pid}
+        assert child.wait(10) < 0
+        assert newcomer.wait(10) < 0
+        assert stranger.poll() is None
+    finally:
+        for process in (child, stranger):
+            process.kill()
+            process.wait(10)
 
 
 async def test_what_an_earlier_life_left_is_found_by_pid_and_start() -> None:

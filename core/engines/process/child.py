@@ -61,6 +61,7 @@ class Child:
         self._stdin: asyncio.WriteTransport | None = None
         self._out_pipe: BinaryIO | None = None
         self._exited: asyncio.Task[int] | None = None
+        self._strangers: asyncio.Task[frozenset[int]] | None = None
 
     async def run(
         self, on_start: Callable[[], None], on_spawn: Callable[[int, float], Awaitable[None]]
@@ -201,6 +202,10 @@ class Child:
                 now = loop.time()
                 if now >= due:
                     return why, True
+                if self._settled_at and self._strangers is None:
+                    # While it ends by itself: then the sweep has less to do.
+                    looking = asyncio.to_thread(tree.strangers_to, self._task.run_id)
+                    self._strangers = asyncio.ensure_future(looking)
                 self._nudge.clear()
                 nudge = asyncio.ensure_future(self._nudge.wait())
                 try:
@@ -250,7 +255,8 @@ class Child:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DRAIN_S):
                     await self._out_ended.wait()
-        found = await asyncio.to_thread(tree.sweep, self._task.run_id, known)
+        strangers = await self._strangers if self._strangers else ()
+        found = await asyncio.to_thread(tree.sweep, self._task.run_id, known, strangers)
         if found:
             log.info("run.leftovers_ended", run=self._task.run_id, count=len(found))
         self._drain()

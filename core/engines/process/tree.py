@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 from pathlib import Path
 
 import psutil
@@ -32,38 +32,52 @@ def started_at(pid: int) -> float:
         return 0.0
 
 
-def marked(run_id: str) -> list[int]:
-    """The processes of ours whose environment carries the mark of ``run_id``, zombies left out."""
+def marked(run_id: str, strangers: Container[int] = ()) -> list[int]:
+    """The processes of ours whose environment carries the mark of ``run_id``, zombies left out.
+
+    ``strangers`` are known to have nothing to do with the run and are not looked at.
+    """
     if not run_id:
         return []
+    wanted, me = f"{MARK}={run_id}".encode(), os.getpid()
+    return [
+        pid for pid in _pids() if pid != me and pid not in strangers and wanted in _environment(pid)
+    ]
+
+
+def strangers_to(run_id: str) -> frozenset[int]:
+    """Processes that have nothing to do with the run: a sweep soon after may pass over them.
+
+    Only those count whose environment could be read: one that is just being replaced (exec) has
+    none for a moment. A process without the mark does not get it later, and a number is not given
+    again before all others had their turn.
+    """
+    wanted = f"{MARK}={run_id}".encode()
+    seen = ((pid, _environment(pid)) for pid in _pids())
+    return frozenset(pid for pid, block in seen if any(block) and wanted not in block)
+
+
+def _pids() -> list[int]:
     if sys.platform == "linux":
-        return _marked_by_proc(f"{MARK}={run_id}".encode())
-    return _marked_by_psutil(run_id)
+        return [int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit()]
+    return psutil.pids()
 
 
-def _marked_by_proc(wanted: bytes) -> list[int]:
-    found: list[int] = []
-    for entry in os.scandir(_PROC):
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            block = (_PROC / entry.name / "environ").read_bytes()
-        except OSError:  # gone meanwhile, or another user's
-            continue
-        if wanted in block.split(b"\0"):
-            found.append(int(entry.name))
-    return found
+def _environment(pid: int) -> Collection[bytes]:
+    """``NAME=value`` of each variable; empty for a zombie, one that is gone, or another user's."""
+    if sys.platform != "linux":
+        return _environment_by_psutil(pid)
+    try:
+        return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return ()
 
 
-def _marked_by_psutil(run_id: str) -> list[int]:
-    found: list[int] = []
-    for process in psutil.process_iter():
-        try:
-            if process.pid != os.getpid() and process.environ().get(MARK) == run_id:
-                found.append(process.pid)
-        except (psutil.Error, OSError):
-            continue
-    return found
+def _environment_by_psutil(pid: int) -> Collection[bytes]:
+    try:
+        return [f"{k}={v}".encode() for k, v in psutil.Process(pid).environ().items()]
+    except (psutil.Error, OSError):
+        return ()
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -80,12 +94,18 @@ def signal_group(pid: int, sig: signal.Signals) -> None:
         os.killpg(pid, sig)
 
 
-def sweep(run_id: str, known: Iterable[psutil.Process] = (), *, grace_s: float = 0.3) -> list[int]:
+def sweep(
+    run_id: str,
+    known: Iterable[psutil.Process] = (),
+    strangers: Container[int] = (),
+    *,
+    grace_s: float = 0.3,
+) -> list[int]:
     """End every process of the run that is left: TERM, a short grace, KILL.
 
     ``known`` are processes seen earlier as descendants; psutil sees to it that a reused pid is
-    not taken for one of them. Repeats until nothing is found (something may be starting more),
-    at most for about a second beyond the grace.
+    not taken for one of them; ``strangers`` are not looked at (see ``strangers_to``). Repeats until
+    nothing is found (something may be starting more), at most for about a second beyond the grace.
 
     Returns the pids that were found.
     """
@@ -94,7 +114,7 @@ def sweep(run_id: str, known: Iterable[psutil.Process] = (), *, grace_s: float =
     give_up = deadline + 1.0
     known = list(known)
     while True:
-        left = {p.pid for p in known if _alive(p)} | set(marked(run_id))
+        left = {p.pid for p in known if _alive(p)} | set(marked(run_id, strangers))
         if not left:
             return sorted(seen)
         now = time.monotonic()
