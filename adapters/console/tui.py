@@ -175,28 +175,28 @@ class RoomApp(App[None]):
         try:
             await self._send(event.text)
         except (BadInput, OSError, LookupError) as error:
+            self._composer.give_back(event.text)
             self.notify(str(error), severity="error", markup=False)
 
     async def _send(self, text: str) -> None:
-        composer, channel, root = self._composer, self._channel, self._root
+        channel, root = self._channel, self._root
         match read_line(text):
             case Leave():
                 self.exit()
                 return
             case NewChannel(name):
                 kept = await self._room.add_channel(name)
-                composer.clear()
                 await self._go(kept, "")
             case Command(name, rest):
                 self._opening = not root and name in ("ask", "roundtable")
-                composer.clear()
                 await self._chat.command(channel, root, name, rest)
             case words:
                 said = await self._room.say(channel, root, self._chat.owner, words.text)
-                composer.clear()
-                self._drafts.pop((channel, root), None)
                 if not root:
+                    typed_since = self._composer.text
+                    self._composer.clear()
                     await self._go(channel, said.root)
+                    self._composer.give_back(typed_since)
                 self._messages.anchor()
 
     @on(PushButton.Pressed)

@@ -112,11 +112,19 @@ class Composer(TextArea):
             event.stop()
             event.prevent_default()
             if self.text.strip():
-                self.post_message(self.Sent(self.text))
+                sent = self.Sent(self.text)
+                # At once: what is typed while this is on its way is the next line.
+                self.clear()
+                self.post_message(sent)
         elif event.key in NEW_LINE_KEYS:
             event.stop()
             event.prevent_default()
             self.insert("\n")
+
+    def give_back(self, text: str) -> None:
+        """Put ``text`` that was not taken before what has been typed since."""
+        self.load_text("\n".join(filter(None, (text, self.text))))
+        self.move_cursor(self.document.end)
 
 
 class Sidebar(OptionList):

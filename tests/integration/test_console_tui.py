@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -294,6 +295,25 @@ async def test_a_refused_line_stays_in_the_composer_and_says_why(tmp_path, monke
         monkeypatch.undo()
         assert seat.app.query_one(Composer).text == "hi"
         assert seat.room.threads(G) == ()
+
+
+async def test_typing_faster_than_the_room_writes(tmp_path):
+    async with sitting(tmp_path) as seat:
+        await seat.send("first")
+        for key in (*"one", "enter", *"two", "enter", *"thr"):
+            seat.app.post_message(Key(key, key if len(key) == 1 else None))
+        await seat.until(lambda: len(seat.events) == 3)
+        assert [event.text for event in seat.events] == ["first", "one", "two"]
+        await seat.until(lambda: seat.app.query_one(Composer).text == "thr")
+
+
+async def test_what_is_typed_while_a_thread_opens_goes_on_in_it(tmp_path):
+    async with sitting(tmp_path) as seat:
+        for key in (*"one", "enter", *"two"):
+            seat.app.post_message(Key(key, key if len(key) == 1 else None))
+        await seat.sees("› one")
+        await seat.type("!")
+        assert seat.app.query_one(Composer).text == "two!"
 
 
 async def test_a_long_thread_shows_its_end_and_the_rest_when_asked(tmp_path):
