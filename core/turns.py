@@ -7,17 +7,16 @@ import secrets
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
 import structlog
 
-from core.context.followup import build_followup
+from core.asking import Asking, ways_to_ask
 from core.context.pack import build_context_pack, receipt
 from core.gather import Gather
 from core.model import (
-    ContextPack,
     Conversation,
     ConversationKey,
     EngineEvent,
@@ -28,7 +27,6 @@ from core.model import (
     Participant,
     Permission,
     Project,
-    PulledResult,
     Run,
     Said,
     Step,
@@ -56,6 +54,7 @@ class RunEngine(Protocol):
         task: EngineTask,
         *,
         on_event: Callable[[EngineEvent], None],
+        gate: Callable[[], Awaitable[None]],
         on_start: Callable[[], None],
         on_spawn: Callable[[int, float], Awaitable[None]],
         limits: Limits,
@@ -163,47 +162,6 @@ async def take_turn(ready: Ready, house: House, cancel: asyncio.Event) -> TurnSt
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
-    """A way to put the question: a pack, and the engine session it goes to ("" = a new one)."""
-
-    pack: ContextPack
-    resume: str = ""
-
-    def of(self, task: EngineTask) -> EngineTask:
-        return replace(task, context=self.pack.context, prompt=self.pack.prompt, resume=self.resume)
-
-
-def _asking(
-    pack: ContextPack,
-    request: PackRequest,
-    engine: Engine | None,
-    chain: Sequence[Run],
-    pulled: Sequence[PulledResult],
-) -> tuple[_Asking, ...]:
-    """How to ask: as it is, or for a follow-up in the same session, else with everything again."""
-    if not chain:
-        return (_Asking(pack),)
-    last = not request.can_pull
-    earlier = "\n\n".join(run.answer for run in chain if run.answer)
-    whole = build_followup(request, pulled, last=last, earlier=earlier)
-    afresh = _Asking(replace(pack, prompt=whole))
-    session = chain[-1].session
-    if engine is None or not engine.traits.resumes or not session:
-        return (afresh,)
-    brought = tuple(f"pulled {p.pull.kind}: {len(p.hits)} found" for p in pulled)
-    short = replace(
-        pack,
-        reason="follow-up in the same session",
-        sections=(),
-        message_ids=(),
-        dropped=(),
-        prompt=build_followup(request, pulled, last=last),
-        notes=brought,
-    )
-    return (_Asking(short, session), afresh)
-
-
-@dataclass(frozen=True, slots=True)
 class _Table:
     """One turn being worked on."""
 
@@ -230,9 +188,9 @@ class _Table:
         pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
         request = await self._request(step, seat)
         pack = build_context_pack(request, await self.gather.facts(step.round))
-        asking = _asking(pack, request, self.house.engines.get(seat.engine), chain, pulled)
+        asking = ways_to_ask(pack, request, self.house.engines.get(seat.engine), chain, pulled)
         opened = time.time()
-        going, _ = await asyncio.gather(
+        opening = asyncio.ensure_future(
             self.house.records.do(
                 open_step,
                 run_id,
@@ -245,18 +203,25 @@ class _Table:
                 pulled=pulled,
                 asked_by=chain[-1].id if chain else "",
                 now=opened,
-            ),
-            asyncio.to_thread(_make_folders, self.project, scratch),
+            )
         )
-        if not going:
-            self.cancel.set()
-            return
-        log.debug("run.opened", engine=seat.engine, **asdict(step))
-        self.house.progress.started(run_id, self.conversation, self.turn, seat)
+
+        async def row_is_there() -> None:
+            # The row before the act: files are made meanwhile, a process is not.
+            if not await opening:
+                self.cancel.set()
+                return
+            log.debug("run.opened", engine=seat.engine, **asdict(step))
+            self.house.progress.started(run_id, self.conversation, self.turn, seat)
+
         try:
-            outcome, fresh = await self._ask(run_id, scratch, asking, request)
+            outcome, fresh = await self._ask(run_id, scratch, asking, request, row_is_there)
         finally:
             self.house.progress.ended(run_id)
+            await asyncio.wait((opening,))
+        if not opening.result():
+            self.cancel.set()
+            return
         closing = Closing(
             run_id,
             self.turn,
@@ -302,12 +267,19 @@ class _Table:
         )
 
     async def _ask(
-        self, run_id: str, scratch: Path, asking: Sequence[_Asking], request: PackRequest
+        self,
+        run_id: str,
+        scratch: Path,
+        asking: Sequence[Asking],
+        request: PackRequest,
+        gate: Callable[[], Awaitable[None]],
     ) -> tuple[Outcome, bool]:
         """Ask the engine; says as well whether a lost session made a fresh start necessary."""
         seat = request.participant
         engine = self.house.engines.get(seat.engine)
+        await asyncio.to_thread(_make_folders, self.project, scratch)
         if engine is None:
+            await gate()
             detail = f"there is no engine named “{seat.engine}” in the settings"
             return Outcome("bad-config", detail=detail), False
         task = EngineTask(
@@ -320,13 +292,15 @@ class _Table:
             model=seat.model,
         )
         first, *rest = asking
-        outcome = await self._run(engine, first.of(task))
+        outcome = await self._run(engine, first.of(task), gate)
         if outcome.kind == "session-lost" and rest:
             await self.house.records.do(runs.set_receipt, run_id, receipt(rest[0].pack))
-            return await self._run(engine, rest[0].of(task)), True
+            return await self._run(engine, rest[0].of(task), _open_gate), True
         return outcome, False
 
-    async def _run(self, engine: Engine, task: EngineTask) -> Outcome:
+    async def _run(
+        self, engine: Engine, task: EngineTask, gate: Callable[[], Awaitable[None]]
+    ) -> Outcome:
         records, progress = self.house.records, self.house.progress
         saving: list[asyncio.Task[None]] = []
 
@@ -347,6 +321,7 @@ class _Table:
                 engine,
                 task,
                 on_event=on_event,
+                gate=gate,
                 # Not earlier: posting the status message would compete with the start.
                 on_start=self.house.wake_delivery,
                 on_spawn=on_spawn,
@@ -385,6 +360,10 @@ def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:
         for run in done
         if run.step == Step(step.round, step.seat, hop) and run.state == "answered"
     )
+
+
+async def _open_gate() -> None:
+    """The row of this run is there already."""
 
 
 def _make_folders(project: Project, scratch: Path) -> None:

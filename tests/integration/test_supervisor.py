@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import psutil
@@ -79,6 +79,8 @@ class Stage:
         self.seen = asyncio.Event()
         self.run_id = str(uuid.uuid4())
         self.on_event: Callable[[EngineEvent], None] = self._on_event
+        self.gate: Callable[[], Awaitable[None]] | None = None
+        self.starts = 0
 
     def _on_event(self, event: EngineEvent) -> None:
         self.events.append(event)
@@ -101,8 +103,12 @@ class Stage:
         task = EngineTask(self.run_id, "", prompt, cwd or str(self.folder), str(scratch))
         return await run(
             engine, task, on_event=self.on_event, on_spawn=self.on_spawn, limits=limits,
-            cancel=self.cancel, base_env={**os.environ, **(env or {})},
+            cancel=self.cancel, base_env={**os.environ, **(env or {})}, gate=self.gate,
+            on_start=self._on_start,
         )  # fmt: skip
+
+    def _on_start(self) -> None:
+        self.starts += 1
 
     def left(self) -> list[int]:
         return marked(self.run_id)
@@ -124,6 +130,38 @@ async def test_an_answer(stage: Stage) -> None:
     assert pid > 1
     assert abs(started - time.time()) < 60
     assert not psutil.pid_exists(pid)
+
+
+async def test_nothing_is_started_before_the_gate_is_open(stage: Stage) -> None:
+    opened = asyncio.Event()
+
+    async def wait() -> None:
+        await opened.wait()
+
+    stage.gate = wait
+    running = asyncio.create_task(stage.run(Script(ANSWER, files={"context.md": b"x"})))
+    while not (stage.folder / "scratch" / "context.md").exists():
+        await asyncio.sleep(0.01)
+    assert (stage.starts, stage.spawned, stage.left()) == (0, [], [])
+    opened.set()
+    assert (await running).text == "A"
+    assert stage.starts == 1
+
+
+async def test_a_gate_may_stop_the_run_or_fail(stage: Stage) -> None:
+    async def stop() -> None:
+        stage.cancel.set()
+
+    async def fail() -> None:
+        raise RuntimeError("no row")
+
+    stage.gate = stop
+    assert (await stage.run(Script(ANSWER))).kind == "cancelled"
+    stage.cancel.clear()
+    stage.gate = fail
+    with pytest.raises(RuntimeError, match="no row"):
+        await stage.run(Script(ANSWER))
+    assert (stage.starts, stage.spawned) == (0, [])
 
 
 async def test_the_environment_is_an_allow_list(stage: Stage) -> None:

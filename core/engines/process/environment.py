@@ -19,27 +19,33 @@ NEVER = ("MOOT__*", "SLACK_*", "DISCORD_*")
 MARK = "MOOT_RUN"
 
 
-def _matches(name: str, pattern: str) -> bool:
-    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+class Names:
+    """Names of variables; a trailing ``*`` matches a prefix."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        patterns = tuple(patterns)
+        self._whole = frozenset(p for p in patterns if not p.endswith("*"))
+        self._prefixes = tuple(p[:-1] for p in patterns if p.endswith("*"))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._whole or name.startswith(self._prefixes)
 
 
-def allowed(name: str, patterns: Iterable[str], environ: Mapping[str, str]) -> bool:
-    """Whether the variable ``name`` may be passed on (see ``Engine.env_names`` for patterns)."""
-    if any(_matches(name.upper(), p) for p in NEVER):
-        return False
-    for pattern in patterns:
-        wanted, _, only_with = pattern.partition("?")
-        if _matches(name, wanted) and (not only_with or environ.get(only_with)):
-            return True
-    return False
+_NEVER = Names(NEVER)
+
+
+def _counting(patterns: Iterable[str], environ: Mapping[str, str]) -> Names:
+    """The patterns that count in this environment (see ``Engine.env_names``)."""
+    parts = (pattern.partition("?") for pattern in patterns)
+    return Names(wanted for wanted, _, with_ in parts if not with_ or environ.get(with_))
 
 
 def child_environment(
     base: Mapping[str, str], names: Iterable[str], added: Mapping[str, str], run_id: str
 ) -> dict[str, str]:
     """The whole environment of a child: what is allowed of ``base``, ``added``, and the mark."""
-    patterns = (*COMMON, *names)
-    env = {k: v for k, v in base.items() if allowed(k, patterns, base)}
+    wanted = _counting((*COMMON, *names), base)
+    env = {k: v for k, v in base.items() if k in wanted and k.upper() not in _NEVER}
     env.setdefault("PATH", os.defpath)
     env.update(added)
     env[MARK] = run_id

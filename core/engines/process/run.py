@@ -28,6 +28,7 @@ async def run(
     on_spawn: OnSpawn,
     limits: Limits,
     cancel: asyncio.Event,
+    gate: Callable[[], Awaitable[None]] | None = None,
     on_start: Callable[[], None] = lambda: None,
     base_env: Mapping[str, str] | None = None,
 ) -> Outcome:
@@ -47,6 +48,8 @@ async def run(
             the epoch, as ``end_leftover`` wants them); not called for HTTP engines.
         limits: when a run counts as stalled (no output) or as too long.
         cancel: set it to stop the run.
+        gate: awaited when all is prepared, before anything is started; it may set ``cancel``. What
+            it raises is raised.
         on_start: called once the engine is at work: a child exists, or a request is being made.
         base_env: the environment that the allow-list picks from (default: this process's own).
 
@@ -62,6 +65,8 @@ async def run(
 
     try:
         plan = await asyncio.to_thread(_planned, engine, task, environ)
+        if gate is not None:
+            await gate()
         if isinstance(plan, Outcome):
             return plan
         if cancel.is_set():

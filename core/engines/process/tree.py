@@ -21,6 +21,7 @@ import psutil
 from core.engines.process.environment import MARK
 
 _PROC = Path("/proc")
+_KERNEL_THREAD = 0x0020_0000  # PF_KTHREAD in the flags of /proc/PID/stat
 _SAME_START_S = 2.0  # psutil adds the boot time, which may move a little with the clock
 
 
@@ -48,13 +49,24 @@ def marked(run_id: str, strangers: Container[int] = ()) -> list[int]:
 def strangers_to(run_id: str) -> frozenset[int]:
     """Processes that have nothing to do with the run: a sweep soon after may pass over them.
 
-    Only those count whose environment could be read: one that is just being replaced (exec) has
-    none for a moment. A process without the mark does not get it later, and a number is not given
-    again before all others had their turn.
+    A process without the mark does not get it later, and a number is not given again before all
+    others had their turn. One whose environment cannot be read counts only when it never has any
+    again: it may just be replacing itself (exec).
     """
     wanted = f"{MARK}={run_id}".encode()
     seen = ((pid, _environment(pid)) for pid in _pids())
-    return frozenset(pid for pid, block in seen if any(block) and wanted not in block)
+    return frozenset(
+        pid for pid, block in seen if (wanted not in block if any(block) else _is_empty(pid))
+    )
+
+
+def _is_empty(pid: int) -> bool:
+    """Whether this is a zombie or a thread of the kernel's."""
+    try:
+        state, *_, flags = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[:7]
+    except (OSError, ValueError):
+        return False
+    return state == "Z" or bool(int(flags) & _KERNEL_THREAD)
 
 
 def _pids() -> list[int]:
