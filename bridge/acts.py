@@ -155,8 +155,8 @@ class Acts:
         if not ended:
             return Reply("Nothing runs or waits here.")
         self.stopped += [turn.id for turn in ended]
-        count = f" {len(ended)} questions" if len(ended) > 1 else ""
-        self.notice(conversation, Reply(f"Stopped{count} by {literal(self.event.author.name)}."))
+        count = f": {len(ended)} questions" if len(ended) > 1 else ""
+        self.notice(conversation, Reply(f"Stopped by {literal(self.event.author.name)}{count}."))
         for turn in ended:
             if turn.header is not None:
                 stopped = replace(turn, state="cancelled")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from core.errors import BadInput
 from core.model import Participant
@@ -24,6 +25,11 @@ COMMANDS = {
     "help": "help",
 }
 OPTIONS = ("engine", "as", "model", "mode", "with", "rounds")
+# What people may try instead of an option's name (some are the names of Discord's fields).
+OTHER_NAMES = {"persona": "as", "agent": "engine", "participants": "with"}
+MISSPELT = "misspelt"
+# How alike a word must be to be taken for a typing error: "stpo" and "stop" just are.
+_ALIKE = 0.75
 MODES = ("lite", "standard", "full")
 MAX_ROUNDS = 5
 MIN_SEATS = 2
@@ -32,9 +38,17 @@ MAX_SEATS = 8
 _TYPED = re.compile(r"!(\w+)(?:\s+|$)")
 _TOPIC = re.compile(r"(roundtable|rt)\s*:\s*", re.IGNORECASE)
 # Phones turn two hyphens into a dash.
-_OPTION = rf"(?:--|—|–)(?P<name>{'|'.join(OPTIONS)})(?:\s+|=)(?P<value>\"[^\"]*\"|\S+)"
+# Participants may be written with spaces around the commas.
+_OPTION = (
+    rf"(?:--|—|–)(?P<name>{'|'.join(OPTIONS)})(?:\s+|=)"
+    r"(?P<value>\"[^\"]*\"|(?:(?<=with.)\S+(?:(?:(?<=,)\s+|\s+(?=,))\S+)+|\S+))"
+)
 _LEADING = re.compile(rf"\s*{_OPTION}(?=\s|$)")
 _TRAILING = re.compile(rf"(?:^|\s){_OPTION}\s*$")
+_UNKNOWN = re.compile(
+    r"\s*(?:--|—|–)([a-z][\w-]*)(?=[\s=]|$)|(?:^|.*\s)(?:--|—|–)([a-z][\w-]*)(?:(?:\s+|=)\S+)?\s*$",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +106,24 @@ class Names:
 
 
 def typed_command(text: str) -> tuple[str, str] | None:
-    """``("stop", "")`` for "!stop"; None for text that only looks like a command ("!important")."""
+    """``("stop", "")`` for "!stop"; None for text that only looks like a command ("!important").
+
+    What can only be a typing error ("!stpo") is ``("misspelt", "stpo")``: an agent should not be
+    asked what was meant.
+    """
     match = _TYPED.match(text)
-    if match and match.group(1).lower() in COMMANDS:
-        return COMMANDS[match.group(1).lower()], text[match.end() :].strip()
+    if match:
+        word = match.group(1).lower()
+        if word in COMMANDS:
+            return COMMANDS[word], text[match.end() :].strip()
+        if get_close_matches(word, COMMANDS, 1, _ALIKE):
+            return MISSPELT, word
     match = _TOPIC.match(text)
     return ("roundtable", text[match.end() :].strip()) if match else None
 
 
 def parse(command: str, text: str, names: Names) -> Intention:
-    """The intention behind a command (a value of ``COMMANDS``) and the text after it.
+    """The intention behind a command (as ``typed_command`` names it) and the text after it.
 
     Raises:
         BadInput: something is missing or unknown; says what would work.
@@ -117,6 +139,9 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return Status()
         case "context":
             return Context(text.strip())
+        case "misspelt":
+            meant = get_close_matches(text, COMMANDS, 1, _ALIKE)
+            raise BadInput(f"There is no `!{text}`; did you mean `!{meant[0]}`?")
         case _:
             return Help()
 
@@ -189,7 +214,20 @@ def _options(text: str) -> tuple[str, dict[str, str]]:
     while match := _TRAILING.search(text):
         found.setdefault(match["name"], match["value"].strip('"'))
         text = text[: match.start()]
+    _refuse_misspelt(text)
     return text.strip(), found
+
+
+def _refuse_misspelt(text: str) -> None:
+    match = _UNKNOWN.match(text)
+    name = (match[1] or match[2]) if match else ""
+    alike = get_close_matches(name, OPTIONS, 1, _ALIKE)
+    meant = OTHER_NAMES.get(name) or (alike[0] if alike else "")
+    if meant:
+        fault = f"There is no option `--{name}`; did you mean `--{meant}`?"
+        if name == meant:
+            fault = f"`--{name}` needs a value."
+        raise BadInput(f"{fault} If it belongs to the question, put it between backticks.")
 
 
 def _list(names: frozenset[str] | tuple[str, ...]) -> str:

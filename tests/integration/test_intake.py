@@ -189,7 +189,14 @@ async def test_typed_commands_in_a_thread(house):
     assert sorted(house.stopped) == [1, 2]
     kinds = [kind for kind, _ in await house.posts()]
     assert kinds == ["notice", "header", "notice", "header"]  # the last is the header's last edit
-    assert "Stopped 2 questions by Kim" in (await house.posts())[2][1]
+    assert "Stopped by Kim: 2 questions." in (await house.posts())[2][1]
+
+
+async def test_a_misspelt_command_is_no_word_to_the_table(house):
+    await house.say("!rt tabs or spaces?", mention=True)
+    await house.say("!stpo", at="2", root="1")
+    assert await house.turns() == [("tabs or spaces?", "queued")]
+    assert "did you mean `!stop`?" in (await house.posts())[1][1]
 
 
 async def test_bad_input_is_answered_in_the_thread_and_keeps_the_message(house):

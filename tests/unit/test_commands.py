@@ -34,6 +34,8 @@ NAMES = Names(
         ("rt:x", ("roundtable", "x")),
         ("!important: do not stop", None),
         ("!stopwatch", None),
+        ("!stpo", ("misspelt", "stpo")),
+        ("!roundtabel SQL or files?", ("misspelt", "roundtabel")),
         ("please !stop", None),
         ("what does a roundtable: do", None),
         ("", None),
@@ -55,6 +57,9 @@ def test_typed_command(text, found):
         ("why? --model o9 --mode full", Ask("why?", model="o9", mode="full")),
         # What is not ours, or stands inside the text, is the person's own.
         ("explain git push --force", Ask("explain git push --force")),
+        ("explain git log --since yesterday", Ask("explain git log --since yesterday")),
+        ("--no-verify does what?", Ask("--no-verify does what?")),
+        ("what is `--engines 3`", Ask("what is `--engines 3`")),
         (
             "what does --engine codex do in this script?",
             Ask("what does --engine codex do in this script?"),
@@ -85,6 +90,18 @@ def test_ask(text, ask):
             Convene("topic", (Participant("codex"), Participant("", "critic"))),
         ),
         (
+            "topic --with architect, critic:codex ,  claude --rounds 2",
+            Convene(
+                "topic",
+                (
+                    Participant("", "architect"),
+                    Participant("codex", "critic"),
+                    Participant("claude"),
+                ),
+                2,
+            ),
+        ),
+        (
             'topic --with "architect, critic"',
             Convene("topic", (Participant("", "architect"), Participant("", "critic"))),
         ),
@@ -113,6 +130,13 @@ def test_the_others():
         ("ask", "x --as nobody", "There is no persona “nobody”"),
         ("ask", "x --mode huge", "`--mode` is one of"),
         ("ask", "x --rounds 2", "belongs to a roundtable"),
+        ("ask", "x --enigne codex", "no option `--enigne`; did you mean `--engine`?"),
+        ("ask", "x --enigne codex --mode full", "did you mean `--engine`?"),
+        ("ask", "--persona critic x", "did you mean `--as`?"),
+        ("roundtable", "x --participants claude,codex", "did you mean `--with`?"),
+        ("ask", "why? --engine", "`--engine` needs a value"),
+        ("roundtable", "--with ", "`--with` needs a value"),
+        ("misspelt", "stpo", "There is no `!stpo`; did you mean `!stop`?"),
         ("roundtable", "", "What is the roundtable about?"),
         ("roundtable", "x --rounds 6", "1 to 5 rounds"),
         ("roundtable", "x --rounds 0", "1 to 5 rounds"),
