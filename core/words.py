@@ -17,9 +17,10 @@ Mention me with a question and I answer in the thread; in a thread I take part i
 - `!status` shows what runs and waits
 - `!context` shows what the last run was told; `!context RUN` another one
 
-Slack: `/ask`, `/roundtable`, `/moot ask|rt|stop|status|context|help` (slash commands do not exist
-inside Slack threads: type them with `!` there). Discord: `/ask`, `/roundtable`, `/stop`, `/status`,
-`/context`. In the terminal room each works with `/` too."""
+- `!help` shows this
+
+As slash commands: `/ask`, `/roundtable`, `/moot stop` … on Slack (inside a thread only with `!`), \
+`/ask`, `/roundtable`, `/stop` … on Discord."""
 
 _MARKS = {"answered": "✅", "failed": "⚠️", "cancelled": "⏹️", "cut": "↻", "open": "💬"}
 
@@ -117,7 +118,10 @@ def pulled_text(pulled: Sequence[PulledResult]) -> str:
 
 
 def say_receipt(run: dict[str, Any]) -> str:
-    """One run's receipt as Markdown: mode, reason, budget, a bar per section, what was left out."""
+    """One run's receipt as Markdown: mode, reason, budget, a row per section, what was left out.
+
+    As narrow as it can be: it is read beside a sidebar in a terminal of 80 columns, too.
+    """
     name = f"{run['persona']} ({run['engine']})" if run["persona"] else run["engine"]
     size = f"{run['chars']:,} of {run['budget']:,} characters"
     lines = [
@@ -125,16 +129,15 @@ def say_receipt(run: dict[str, Any]) -> str:
         "",
         f"Mode {run['mode']} ({run['reason']}) · {size}, about {run['estimated_tokens']:,} tokens",
         "",
-        "| section | tier | used | of | hash | |",
-        "|---|---|---|---|---|---|",
     ]
-    top = max((section["used"] for section in run["sections"]), default=1) or 1
+    cuts = any(section["cut"] for section in run["sections"])
+    lines += ["| section | used | of | hash |" + (" cut |" if cuts else "")]
+    lines += ["|---|---|---|---|" + ("---|" if cuts else "")]
     for section in run["sections"]:
-        bar = "█" * round(8 * section["used"] / top) or "▏"
-        cut = f" {section['cut']}" if section["cut"] else ""
         used, granted = f"{section['used']:,}", f"{section['granted']:,}"
-        cells = (section["name"], section["tier"], used, granted, section["hash"][:8], bar + cut)
-        lines.append(f"| {' | '.join(map(str, cells))} |")
+        cells = [section["name"], used, granted, section["hash"][:8]]
+        cells += [section["cut"]] if cuts else []
+        lines.append(f"| {' | '.join(cells)} |")
     lines += [f"\nLeft out: {', '.join(run['dropped'])}"] if run["dropped"] else []
     lines += [f"\nNote: {note}" for note in run.get("notes", [])]
     return "\n".join(lines)

@@ -64,6 +64,7 @@ Screen { background: $background; }
     & > .option-list--option-hover { background: $panel 60%; }
     &:focus > .option-list--option-highlighted { background: $primary 35%; }
 }
+.-medium #sidebar { width: 22; }
 .-narrow #sidebar { display: none; }
 .-narrow.-listing #sidebar { display: block; width: 1fr; }
 .-narrow.-listing #place { display: none; }
@@ -90,6 +91,7 @@ Screen { background: $background; }
     content-align: left middle; text-style: bold; background: transparent; color: $foreground;
     padding: 0; border: none;
 }
+.entry MarkdownTableContent > .cell, .entry MarkdownTableContent > .header { text-overflow: fold; }
 .entry .buttons { height: auto; margin: 0 0 0 0; }
 .entry .buttons Button { margin: 0 1 0 0; min-width: 8; }
 .person { border-left: outer $foreground 40%; }

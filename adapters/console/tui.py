@@ -72,7 +72,7 @@ class RoomApp(App[None]):
     TITLE = "Moot"
     CSS = STYLE
     ENABLE_COMMAND_PALETTE = False
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-medium"), (100, "-wide")]  # noqa: RUF012
     BINDINGS: list[BindingType] = [  # noqa: RUF012
         Binding("ctrl+n", "ask", "New question", priority=True),
         Binding("ctrl+s", "stop", "Stop", priority=True),

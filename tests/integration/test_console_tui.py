@@ -338,7 +338,7 @@ async def test_a_long_thread_shows_its_end_and_the_rest_when_asked(tmp_path):
         await seat.until(lambda: len(seat.app.query(MessageView)) == 63)
         shown = [view.message for view in seat.app.query(MessageView)]
         assert shown == list(seat.room.thread(said.root))
-        assert not seat.app.query("#earlier")
+        await seat.until(lambda: not seat.app.query("#earlier"))
 
 
 async def test_changes_that_come_faster_than_they_are_shown(tmp_path):
