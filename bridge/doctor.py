@@ -37,6 +37,7 @@ async def examine(settings: Settings | SettingsError) -> list[Check]:
         return [Check("settings", ok=False, detail=str(settings), fix=fix)]
     checks = [Check("settings", ok=True, detail="read"), await asyncio.to_thread(_packages)]
     checks += await asyncio.to_thread(_stores, settings.storage.dir)
+    checks += await _database(settings.storage.dir / DATABASE)
     checks += await asyncio.to_thread(_projects, settings)
     checks.append(_access(settings))
     checks += await _engines(settings)
@@ -137,6 +138,21 @@ def _folder(folder: Path) -> Check:
     ok = free > 200 * 2**20
     fix = "" if ok else "Free some disk space, or set [storage] dir to another disk."
     return Check("storage", ok, f"{folder}, {free / 2**30:.1f} GiB free", fix)
+
+
+async def _database(path: Path) -> list[Check]:
+    """The database that is there already; that there is none yet is no fault."""
+    if not await asyncio.to_thread(path.exists):
+        return []
+    records = Records(path, read_only=True)
+    try:
+        await records.open()
+    except BadSettings as error:
+        fix = "Put a backup in its place, or move it away and start empty."
+        return [Check("database", ok=False, detail=str(error), fix=fix)]
+    finally:
+        await records.close()
+    return [Check("database", ok=True, detail=f"{path} can be read")]
 
 
 def _sqlite() -> Check:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import structlog
-from peewee import OperationalError, SqliteDatabase
+from peewee import DatabaseError, OperationalError, SqliteDatabase
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -53,7 +53,7 @@ class Records:
         """Open (and create or check) the database.
 
         Raises:
-            BadSettings: the file cannot be opened, or a newer Moot wrote it.
+            BadSettings: the file cannot be opened, is not Moot's, or a newer Moot wrote it.
         """
         await self._on_thread(self._open)
 
@@ -105,19 +105,36 @@ class Records:
         self._database.bind(ALL_TABLES)
         try:
             self._database.connect()
-            if not self._read_only:
+            if self._read_only:
+                self._check_schema()
+            else:
                 self.path.chmod(0o600)
                 self._migrate()
         except OperationalError as error:
             raise BadSettings(
                 f"Cannot open the database {self.path}: {error}. Check [storage] dir."
             ) from error
+        except DatabaseError as error:  # its content, not the way to it
+            raise BadSettings(
+                f"{self.path} is damaged, or no database at all: {error}. Move it away, or put a "
+                "backup in its place; without one Moot starts with an empty database."
+            ) from error
 
     def _migrate(self) -> None:
+        if self._database.get_tables():  # tables beside a stranger's would be ours in part only
+            self._check_schema()
         with self._database.atomic("IMMEDIATE"):
             self._database.create_tables(ALL_TABLES, safe=True)
             MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_ignore().execute()
-            found = int(MetaRow.get_by_id("schema").value)
+        self._check_schema()
+
+    def _check_schema(self) -> None:
+        """Raises ``BadSettings`` unless Moot made the file, in a version that this one knows."""
+        if not self._database.table_exists(MetaRow):
+            raise BadSettings(
+                f"{self.path} was not made by Moot. Move it away, or name another [storage] dir."
+            )
+        found = int(MetaRow.get_by_id("schema").value)
         if found > SCHEMA_VERSION:
             raise BadSettings(
                 f"{self.path} was written by a newer Moot (schema {found}, this one knows "
