@@ -7,14 +7,24 @@ import stat
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
+from pydantic_settings.exceptions import SettingsError as Unreadable
 
 SECRET_KEYS = (
     ("slack", "bot_token"),
@@ -45,10 +55,22 @@ class Log(_Section):
     level: Literal["debug", "info", "warning", "error"]
 
 
+def _base_url(value: str, *schemes: str) -> str:
+    """An address of a platform: empty, or of one of these schemes and with a host."""
+    parts = urlsplit(value)
+    if value and not (parts.scheme in schemes and parts.hostname):
+        raise ValueError(f"not an address; it begins with {schemes[0]}:// or stays empty")
+    return value
+
+
+HttpUrl = Annotated[str, AfterValidator(lambda value: _base_url(value, "https", "http"))]
+SocketUrl = Annotated[str, AfterValidator(lambda value: _base_url(value, "wss", "ws"))]
+
+
 class Slack(_Section):
     enabled: bool | Literal["auto"]
     mode: Literal["socket", "http"]
-    api_url: str
+    api_url: HttpUrl
     host: str
     port: int = Field(ge=0, le=65535)
     bot_token: SecretStr = SecretStr("")
@@ -62,8 +84,8 @@ class Slack(_Section):
 
 class Discord(_Section):
     enabled: bool | Literal["auto"]
-    api_url: str
-    gateway_url: str
+    api_url: HttpUrl
+    gateway_url: SocketUrl
     token: SecretStr = SecretStr("")
 
     @property
@@ -205,6 +227,11 @@ def load_settings(given: Path | None = None) -> Settings:
         return Settings(**merged)
     except ValidationError as error:
         raise SettingsError(_say(error, path)) from None
+    except Unreadable as error:  # its message names the table, and no value
+        raise SettingsError(
+            f"A MOOT__ variable cannot be read: {error}. Lists and tables are written as JSON, "
+            """such as MOOT__ACCESS__ALLOW='["slack:U123"]'."""
+        ) from None
 
 
 def _read(path: Path) -> dict[str, Any]:
