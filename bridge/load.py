@@ -43,12 +43,12 @@ def _load(name: str, entry: EngineEntry) -> Engine:
     module_name, _, attribute = (entry.use or f"core.engines.{name}:ENGINE").partition(":")
     try:
         factory = getattr(importlib.import_module(module_name), attribute or "ENGINE")
-    except (ImportError, AttributeError) as error:
+        return factory(engine_config(entry))
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise BadSettings(
             f"[engines.{name}] names no engine that can be loaded ({error}). "
             f'Known are: {", ".join(shipped())}; another one needs use = "module:ENGINE".'
         ) from None
-    return factory(engine_config(entry))
 
 
 def engine_config(entry: EngineEntry) -> EngineConfig:

@@ -9,15 +9,27 @@ from typing import TextIO
 
 import structlog
 
+from core.errors import BadSettings
+
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 def set_up(level: str, to_file: Path | None = None) -> None:
-    """Log to standard error (``to_file`` in the console, whose screen is the terminal)."""
+    """Log to standard error (``to_file`` in the console, whose screen is the terminal).
+
+    Raises:
+        BadSettings: the file cannot be written.
+    """
     stream: TextIO = sys.stderr
     if to_file is not None:
-        to_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stream = to_file.open("a", encoding="utf-8", buffering=1)
+        try:
+            to_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            stream = to_file.open("a", encoding="utf-8", buffering=1)
+        except OSError as error:
+            raise BadSettings(
+                f"Cannot write {to_file}: {error.strerror}. "
+                "Set [storage] dir to a folder you can write."
+            ) from None
     people = stream.isatty()
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,

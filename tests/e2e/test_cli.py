@@ -2,8 +2,10 @@
 
 import fcntl
 import json
+import sqlite3
 import stat
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,52 @@ def test_the_console_script_is_safe_from_packages_of_the_current_folder(moot, tm
     (tmp_path / "core" / "__init__.py").write_text("raise SystemExit('the wrong core')")
     (tmp_path / "config.py").write_text("raise SystemExit('the wrong config')")
     assert "rehearsal" in moot("engines").stdout
+
+
+@pytest.mark.parametrize("content", ["not a database " * 400, "", None])
+def test_a_database_that_is_not_ours_is_told_in_one_line(moot, tmp_path, content):
+    """C166, C160: broken, empty (that one is fine: it is filled), and a stranger's tables."""
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / "moot.sqlite"
+    if content is None:
+        with closing(sqlite3.connect(path)) as theirs:
+            theirs.execute("CREATE TABLE turn(x)")
+    else:
+        path.write_text(content)
+    if content == "":
+        assert "rehearsal" in moot("try", "--once", "hi").stdout
+        return
+    for command in (("try", "--once", "hi"), ("pack", "last")):
+        assert str(path) in moot(*command, code=2).stderr
+    checks = json.loads(moot("doctor", "--json", code=1).stdout)
+    assert [c["name"] for c in checks if not c["ok"]] == ["database"]
+    if content:
+        assert path.read_text() == content
+
+
+@pytest.mark.parametrize("folder", ["/dev/null", "/dev/null/below", "/proc/moot"])
+def test_a_storage_folder_that_cannot_be_is_told_in_one_line(moot, folder):
+    assert "[storage] dir" in moot("try", "--once", "hi", code=2, MOOT__STORAGE__DIR=folder).stderr
+
+
+@pytest.mark.parametrize("value", ["slack:U123", "[", '["slack:U1"'])
+def test_a_variable_that_is_no_json_is_named_with_the_way_to_write_it(moot, value):
+    said = moot("try", "--once", "hi", code=2, MOOT__ACCESS__ALLOW=value).stderr
+    assert "access" in said
+    assert """'["slack:U123"]'""" in said
+    assert "settings" in moot("doctor", code=1, MOOT__ACCESS__ALLOW=value).stdout
+
+
+@pytest.mark.parametrize("use", ["os:getpid", "../x:y", ":ENGINE", "os:environ"])
+def test_an_engine_of_ones_own_that_is_none_is_named(moot, use):
+    env = {"MOOT__ENGINES__MINE__USE": use}
+    assert "[engines.mine]" in moot("try", "--once", "hi", code=2, **env).stderr
+
+
+@pytest.mark.parametrize("address", ["slack.example", "ftp://x", "http://["])
+def test_an_address_that_is_none_is_refused_at_the_start(moot, address):
+    assert "[slack] api_url" in moot("engines", code=2, MOOT__SLACK__API_URL=address).stderr
+    assert (
+        "[discord] gateway_url"
+        in moot("engines", code=2, MOOT__DISCORD__GATEWAY_URL=address).stderr
+    )
