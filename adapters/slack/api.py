@@ -158,7 +158,10 @@ def _translated(method: str, answer: Any) -> ChatBusy | ChatUnsure | ChatRefused
         needed = str(fields.get("needed") or "a scope")
         why = f"The app lacks the scope {needed}; add it on the app's page and re-install the app."
         return ChatRefused(why, code)
-    return ChatRefused(WHY.get(code, f"Slack refused {method}: {code}."), code)
+    why = WHY.get(code, f"Slack refused {method}: {code}.")
+    if method == "apps.connections.open":  # the one call that is made with the other token
+        why = why.replace("bot token", "app token").replace("BOT_TOKEN", "APP_TOKEN")
+    return ChatRefused(why, code)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

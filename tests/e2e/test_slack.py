@@ -357,3 +357,11 @@ async def test_a_child_never_sees_the_chat_tokens(slack, moot):
     assert b"MOOT__" not in environ
     await slack.say("!stop", thread=root)
     await moot.event("turn.ended", state="cancelled")
+
+
+async def test_a_refused_app_token_is_called_by_its_name(slack, tmp_path):
+    env = slack.env() | {"MOOT__SLACK__APP_TOKEN": "xapp-of-another-app"}
+    async with Product(tmp_path, settings(slack), env) as product:
+        await product.start()
+        assert await product.ended() == 2
+        assert "refuses the app token" in product.lines[-1]
