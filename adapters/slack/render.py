@@ -71,7 +71,7 @@ class _Mrkdwn:
             return f"<{target}>"
         if misleading(label, url):
             return f"{self.literal(label)} (<{target}>)"
-        shown = escape(label).replace("|", "∣").replace("\n", " ")
+        shown = escape(label).replace("|", "∣").replace("`", _TICK)
         return f"<{target}|{shown}>"
 
     def code(self, text: str) -> str:

@@ -30,6 +30,14 @@ _ADDRESS = regex.compile(
     r"://(?:(?!&(?:lt|gt|quot|apos|nbsp|#\w+);)(?:(?<=[/=\-_%?#&.])[^\x00-\x7f\s\p{P}]+|[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%\-])){1,2048}"
 )
 _SCHEME = regex.compile(r"(?:^|[^A-Za-z0-9.+-])(https?)$", regex.IGNORECASE)
+# LaTeX: $x_i$, $$…$$, \(…\), \[…\]; with something in it that prose has not.
+_MATH = regex.compile(
+    r"\$\$(?P<inside>[^$]{1,2000}+)\$\$"
+    r"|\$(?=\S)(?P<inside>[^$\n`]{1,300}+)(?<=\S)\$(?![\d$])"
+    r"|\\\((?P<inside>(?:(?!\\[()])[^\n]){1,300}+)\\\)"
+    r"|\\\[(?P<inside>(?:(?!\\[\[\]])[\s\S]){1,2000}+)\\\](?!\()"
+)
+_MATHEMATICAL = frozenset("\\^_{}=")
 # Bold that was closed inside the link it surrounds, or opened inside and closed after it.
 _CROSSED = regex.compile(
     r"(?P<mark>\*\*?)(?:<(?P<url>(?:https?://|mailto:)[^\s<>|*]+)(?:\|(?P<label>[^<>*\n]+))?(?P=mark)>"
@@ -68,6 +76,8 @@ def make_parser() -> MarkdownIt:
     md.inline.ruler.before("dunder", "crossed", _crossed)
     md.inline.ruler.before("autolink", "angled", _angled)
     md.inline.ruler.before("escape", "address", _address)
+    md.inline.ruler.before("escape", "math", _math)
+    md.inline.add_terminator_char("$")
     md.normalizeLink = safe_url  # type: ignore[method-assign]
     md.normalizeLinkText = lambda url: url  # type: ignore[method-assign]
     md.validateLink = lambda url: is_web(url) or _ANY_SCHEME.match(url) is None  # type: ignore[method-assign]
@@ -163,6 +173,22 @@ def _dunder(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
         return False
     if not silent:
         state.append_pending(found.group())
+    state.pos = found.end()
+    return True
+
+
+def _math(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
+    """Formulas stay as they are written: no chat renders them, and half of one is unreadable."""
+    if state.src[state.pos] not in "$\\":
+        return False
+    found = _MATH.match(state.src, state.pos, state.posMax)
+    if found is None or _MATHEMATICAL.isdisjoint(found["inside"]):
+        return False
+    if not silent:
+        for number, line in enumerate(found.group().split("\n")):
+            if number:
+                state.push("softbreak", "br", 0)
+            state.append_pending(line.strip() if number else line)
     state.pos = found.end()
     return True
 

@@ -259,6 +259,14 @@ def test_lists_tasks_quotes_and_rules():
     )
 
 
+def test_a_mark_ends_with_its_line():
+    assert one("**a\nb** c") == "*a*\n*b* c"
+
+
+def test_backticks_in_a_label_open_no_code():
+    assert one("[a `b` ``` c](https://ex.test) `d`").count("`") == 2
+
+
 def test_strike_and_both():
     assert one("~~old~~ ***both*** **a *b* c**") == "~old~ *_both_* *a _b_ c*"
 
