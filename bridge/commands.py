@@ -9,6 +9,7 @@ Options stand before or after the text: ``--engine codex``, ``--as critic``, ``-
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -30,10 +31,15 @@ OTHER_NAMES = {"persona": "as", "agent": "engine", "participants": "with"}
 MISSPELT = "misspelt"
 # How alike a word must be to be taken for a typing error: "stpo" and "stop" just are.
 _ALIKE = 0.75
+_UNSEEN = ("Cc", "Cf", "Cs", "Zs")
 MODES = ("lite", "standard", "full")
 MAX_ROUNDS = 5
 MIN_SEATS = 2
 MAX_SEATS = 8
+
+# A model's name goes into an engine's arguments, where "--yolo" would be an option.
+_MODEL = re.compile(r"[^\W_][\w./:@+\[\]-]{0,199}")
+_MAX_OPTIONS = 20  # so that a text made of options costs little
 
 _TYPED = re.compile(r"!(\w+)(?:\s+|$)")
 _TOPIC = re.compile(r"(roundtable|rt)\s*:\s*", re.IGNORECASE)
@@ -161,23 +167,23 @@ def parse_participant(entry: str, names: Names) -> Participant:
         raise BadInput(f"There is no persona “{persona}”. There are: {_list(names.personas)}.")
     if engine and engine not in names.engines:
         raise BadInput(f"There is no engine “{engine}”. There are: {_list(names.engines)}.")
-    return Participant(engine=engine, persona=persona, model=model)
+    return Participant(engine=engine, persona=persona, model=_model(model))
 
 
 def _ask(text: str, names: Names) -> Ask:
     prompt, options = _options(text)
-    if not prompt:
+    if not _says_something(prompt):
         raise BadInput("What would you like to ask? Write the question after the mention or `ask`.")
     for name in ("with", "rounds"):
         if name in options:
             raise BadInput(f"`--{name}` belongs to a roundtable: `!rt {prompt[:40]} --{name} …`.")
     seat = parse_participant(f"{options.get('as', '')}:{options.get('engine', '')}", names)
-    return Ask(prompt, seat.engine, seat.persona, options.get("model", ""), _mode(options))
+    return Ask(prompt, seat.engine, seat.persona, _model(options.get("model", "")), _mode(options))
 
 
 def _convene(text: str, names: Names) -> Convene:
     topic, options = _options(text)
-    if not topic:
+    if not _says_something(topic):
         raise BadInput(
             "What is the roundtable about? For example: "
             "`!rt SQL or files for the audit log? --with architect:claude,critic:codex --rounds 2`."
@@ -188,14 +194,23 @@ def _convene(text: str, names: Names) -> Convene:
             f"A roundtable has {MIN_SEATS} to {MAX_SEATS} participants; you named {len(entries)}."
         )
     rounds = options.get("rounds", "0")
-    if (
-        not rounds.isdecimal()
-        or int(rounds) > MAX_ROUNDS
-        or ("rounds" in options and int(rounds) < 1)
-    ):
-        raise BadInput(f"A roundtable has 1 to {MAX_ROUNDS} rounds, not “{rounds}”.")
+    # One digit of any script; more would only be a larger number than there may be.
+    one = len(rounds) == 1 and rounds.isdecimal()
+    if "rounds" in options and not (one and 1 <= int(rounds) <= MAX_ROUNDS):
+        raise BadInput(f"A roundtable has 1 to {MAX_ROUNDS} rounds, not “{rounds[:40]}”.")
     seats = tuple(parse_participant(entry, names) for entry in entries)
     return Convene(topic, seats, int(rounds), _mode(options))
+
+
+def _model(name: str) -> str:
+    if name and not _MODEL.fullmatch(name):
+        raise BadInput(f"“{name[:40]}” is no name of a model.")
+    return name
+
+
+def _says_something(text: str) -> bool:
+    """Whether anything of it can be seen: not only spaces and characters of no width."""
+    return any(not char.isspace() and unicodedata.category(char) not in _UNSEEN for char in text)
 
 
 def _mode(options: dict[str, str]) -> str:
@@ -208,10 +223,16 @@ def _mode(options: dict[str, str]) -> str:
 def _options(text: str) -> tuple[str, dict[str, str]]:
     """Take known options from both ends of ``text``; what stands inside is the person's own."""
     found: dict[str, str] = {}
-    while match := _LEADING.match(text):
+    for _ in range(_MAX_OPTIONS):
+        match = _LEADING.match(text)
+        if match is None:
+            break
         found.setdefault(match["name"], match["value"].strip('"'))
         text = text[match.end() :]
-    while match := _TRAILING.search(text):
+    for _ in range(_MAX_OPTIONS):
+        match = _TRAILING.search(text)
+        if match is None:
+            break
         found.setdefault(match["name"], match["value"].strip('"'))
         text = text[: match.start()]
     _refuse_misspelt(text)

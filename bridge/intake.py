@@ -6,6 +6,7 @@ may be done with it is decided here, by who acts.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -21,6 +22,8 @@ from core.records.thread import Records
 from core.words import literal
 
 log = structlog.get_logger()
+
+_NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 
 
 class Intake:
@@ -232,7 +235,7 @@ class _Taken:
         if not messages.first_time(event.event_id, self.now):
             return None
         verb, _, argument = event.text.partition(":")
-        turn = turns.get_turn(int(argument)) if argument.isdecimal() else None
+        turn = turns.get_turn(int(argument)) if _NUMBER.fullmatch(argument) else None
         try:
             self.intake.door.check(event.author)
             if turn is None:

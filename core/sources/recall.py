@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from core.keywords import index_text
@@ -12,6 +13,8 @@ KINDS = ("messages", "memory")
 MAX_HITS = 8
 MAX_RECENT = 30
 MAX_HIT_CHARS = 2_000
+_MAX_ID = 2**63 - 1  # what SQLite can hold
+_ONE = re.compile(r"(?:#|id\s)[#\s]*(\d+)")
 
 
 def wants(pull: Pull) -> tuple[str, int]:
@@ -19,9 +22,9 @@ def wants(pull: Pull) -> tuple[str, int]:
 
     "12" alone and "last 12" ask for that many recent messages; anything else for the default.
     """
-    query = pull.query.strip().lower()
-    if query.startswith(("#", "id ")) and query.lstrip("#id ").isdecimal():
-        return "id", int(query.lstrip("#id "))
+    query = pull.query.strip().lower()[:200]
+    if one := _ONE.fullmatch(query):
+        return "id", min(int(one[1]), _MAX_ID)
     digits = "".join(char if char.isdecimal() else " " for char in query).split()
     return "recent", min(int(digits[0]), MAX_RECENT) if digits else MAX_HITS
 

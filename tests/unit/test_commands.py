@@ -1,5 +1,8 @@
 """The grammar people type: a table of values."""
 
+import time
+from contextlib import suppress
+
 import pytest
 
 from bridge.commands import (
@@ -155,3 +158,38 @@ def test_bad_input_says_what_would_work(command, text, says):
 def test_an_engines_name_alone_is_an_engine():
     assert parse_participant("codex", NAMES) == Participant("codex")
     assert parse_participant("@Critic:Codex", NAMES) == Participant("codex", "critic")
+
+
+@pytest.mark.parametrize("name", ["--yolo", "-c", "--dangerously-skip-permissions", "a;b"])
+def test_a_model_that_an_engine_would_take_for_an_option_is_refused(name):
+    """K9: the name goes into argv; gemini and opencode read `-m --yolo` as two options."""
+    for command, text in (
+        ("ask", f"x --model {name}"),
+        ("ask", f"--model={name} x"),
+        ("roundtable", f"x --with critic:codex/{name},claude"),
+    ):
+        with pytest.raises(BadInput):
+            parse(command, text, NAMES)
+
+
+@pytest.mark.parametrize("name", ["o9", "anthropic/claude-x", "llama3.1:8b", "sonnet[1m]", "a@b+c"])
+def test_names_that_models_have(name):
+    assert parse("ask", f"x --model {name}", NAMES).model == name
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\t", "\u200b", " \u200b\u2060\ufeff ", "\u202e --as critic"]
+)
+def test_a_question_that_cannot_be_seen_is_none(text):
+    for command in ("ask", "roundtable"):
+        with pytest.raises(BadInput, match="What"):
+            parse(command, text, NAMES)
+
+
+def test_a_text_made_of_options_costs_little():
+    began = time.monotonic()
+    with suppress(BadInput):  # what it means matters little
+        parse("ask", "why?" + " --as critic" * 5_000, NAMES)
+    with pytest.raises(BadInput, match="1 to 5 rounds"):
+        parse("roundtable", "x --rounds " + "9" * 5_000, NAMES)
+    assert time.monotonic() - began < 2
