@@ -1,7 +1,7 @@
 """The splitter on its own: where it cuts, what it closes and reopens, what it never does."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadSettings
@@ -104,6 +104,7 @@ GRAPHEMES = [
 ]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(GRAPHEMES), max_size=400), st.sampled_from(Unit), st.integers(64, 300)
 )
@@ -117,6 +118,7 @@ def test_hard_cuts_lie_between_graphemes_and_lose_nothing(parts, unit, size):
     assert cut == whole
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -142,6 +144,7 @@ def test_no_message_is_over_the_limit_and_every_wrap_is_closed(drawn, unit, size
     assert kept == "".join(text for text, *_ in drawn)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40))
 def test_progress_on_a_letter_under_a_heap_of_marks(heaps):
     text = ("a" + "\u0301" * 100) * heaps

@@ -325,6 +325,8 @@ def test_laws(answer, label, limit):
     texts = render(answer, label, limit=limit)
     numbers = [word for text in texts for word in words(text)]
     assert numbers == words(answer)  # all, once, in order
+    for atom in (FAMILY, "🇰🇷", "https://ex.test/"):
+        assert sum(text.count(atom) for text in texts) == answer.count(atom)
     for at, text in enumerate(texts, 1):
         assert utf8_bytes(text) <= limit
         assert text.count("```") % 2 == 0
