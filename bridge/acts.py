@@ -165,6 +165,18 @@ class Acts:
                 outbox.change_post(turn.header, texts[0], now=self.now)
         return None if self.event.kind == "message" else Reply("Stopped.")
 
+    def unquote(self, turn: Turn) -> None:
+        """The question of ``turn`` was deleted: its header does not quote it any more."""
+        if turn.header is None:
+            return
+        going = turn.state in ("queued", "running")
+        stop = (Button(f"stop:{turn.id}", "Stop", "danger"),) if going else ()
+        text = header_text(turn, runs.runs_of(turn.id))
+        texts = self.render(self.event.key.chat, text)
+        outbox.change_post(turn.header, texts[0], buttons=stop, now=self.now)
+        outbox.forget_header(turn.id)
+        self.owes = True
+
     def ask_which(self) -> Reply:
         """A stop at channel level: buttons for what runs and waits in this channel."""
         key = self.event.key

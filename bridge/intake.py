@@ -177,7 +177,8 @@ class _Taken:
         event = self.event
         message_id = messages.remove(event.key, event.message_id, self.now)
         if message_id:
-            turns.withdraw_prompt(message_id, self.now)
+            for turn in turns.withdraw_prompt(message_id, self.now):
+                self.acts.unquote(turn)
 
     # --- commands and buttons -------------------------------------------------------------
 

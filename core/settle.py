@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.model import (
@@ -259,7 +259,9 @@ def _show_header(turn: Turn, voice: Voice, now: float) -> None:
     if turn.header is None or turn.state == "cancelled":
         return
     conversation = messages.get_conversation(turn.conversation_id)
-    text = header_text(turn, runs.runs_of(turn.id))
+    deleted = messages.is_deleted(turn.prompt_message_id)  # it runs on, but is not quoted any more
+    shown = replace(turn, prompt="") if deleted else turn
+    text = header_text(shown, runs.runs_of(turn.id))
     going = turn.state in ("queued", "running")
     stop = (Button(f"stop:{turn.id}", "Stop", "danger"),) if going else ()
     texts = voice(conversation.key.chat, text, "")

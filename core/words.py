@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from core.model import Participant, PulledResult, Run, Turn
+from core.model import Participant, PulledResult, Run, RunState, Turn
 
 HELP = """\
 Mention me with a question and I answer in the thread; in a thread I take part in, just write.
@@ -52,16 +52,22 @@ def header_state(turn: Turn, runs: Sequence[Run]) -> str:
 def header_text(turn: Turn, runs: Sequence[Run]) -> str:
     """A roundtable's header: topic, then a line per round with each seat's standing."""
     state = header_state(turn, runs)
-    lines = [f"**Roundtable** · {state}", "", f"> {literal(turn.prompt, 300)}", ""]
+    topic = literal(turn.prompt, 300) if turn.prompt else "*the question was deleted*"
+    lines = [f"**Roundtable** · {state}", "", f"> {topic}", ""]
     last = {(run.step.round, run.step.seat): run for run in runs}
     for number in range(turn.rounds):
         marks: list[str] = []
         for seat_number, seat in enumerate(turn.seats):
             run = last.get((number, seat_number))
-            mark = _MARKS[run.state] if run else "▫️"
+            mark = _mark(run.state, going=turn.state in ("queued", "running")) if run else "▫️"
             marks.append(f"{mark} {seat_name(seat)}")
         lines.append(f"- Round {number + 1}: " + ", ".join(marks))
     return "\n".join(lines)
+
+
+def _mark(state: RunState, *, going: bool) -> str:
+    # A stop is told before the process has ended and its run is closed.
+    return _MARKS["cancelled" if state == "open" and not going else state]
 
 
 def status_text(name: str, doing: str, elapsed_s: float) -> str:

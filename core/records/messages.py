@@ -293,6 +293,15 @@ def get_message(message_id: int, conversation_id: int) -> Message | None:
     return to_message(row) if row else None
 
 
+def is_deleted(message_id: int | None) -> bool:
+    """Whether the message was deleted in chat."""
+    return (
+        MessageRow.select()
+        .where((MessageRow.id == message_id) & (MessageRow.deleted_at > 0))
+        .exists()
+    )
+
+
 _unindex = Prepared(
     MessageIndex, lambda message: MessageIndex.delete().where(MessageIndex.rowid == message)
 )

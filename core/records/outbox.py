@@ -46,8 +46,22 @@ def add_post(
     return last
 
 
+_reword = Prepared(
+    OutboxRow,
+    lambda outbox_id, text, buttons: OutboxRow.update(text=text, buttons=buttons).where(
+        (OutboxRow.id == outbox_id) & _OPEN & OutboxRow.tried_at.is_null()
+    ),
+)
+
+
 def change_post(outbox_id: int, text: str, *, now: float, buttons: Sequence[Button] = ()) -> None:
-    """Owe an edit of an earlier post; edits of it that still wait are superseded."""
+    """Owe an edit of an earlier post; edits of it that still wait are superseded.
+
+    A post that surely was not sent yet is changed itself.
+    """
+    shown = dump_buttons(buttons)
+    if _reword.run(outbox_id=outbox_id, text=text, buttons=shown):
+        return
     target = OutboxRow.get_by_id(outbox_id)
     OutboxRow.update(state="dropped", error="superseded").where(
         _OPEN & (OutboxRow.op == "edit") & (OutboxRow.target == outbox_id)
@@ -61,9 +75,19 @@ def change_post(outbox_id: int, text: str, *, now: float, buttons: Sequence[Butt
         target=outbox_id,
         nonce=secrets.token_hex(12),
         text=text,
-        buttons=dump_buttons(buttons),
+        buttons=shown,
         created_at=now,
     )
+
+
+def forget_header(turn_id: int) -> None:
+    """Keep no text of a turn's header that was sent: the question it quotes was deleted."""
+    OutboxRow.update(text="", title="").where(
+        (OutboxRow.turn == turn_id) & (OutboxRow.kind == "header") & (OutboxRow.state != "due")
+    ).execute()
+    OutboxRow.update(title="").where(
+        (OutboxRow.turn == turn_id) & (OutboxRow.kind == "header")
+    ).execute()
 
 
 _withdraw = Prepared(

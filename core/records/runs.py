@@ -104,13 +104,12 @@ def settle_run(
     }
     if outcome.session:
         values["session"] = outcome.session
-    changed = (
-        RunRow.update(values).where((RunRow.id == run_id) & (RunRow.state == "open")).execute()
-    )
-    if changed:
-        for pull in pulls:
-            PullRow.create(run=run_id, kind=pull.kind, query=pull.query)
-    return bool(changed)
+    if RunRow.get_by_id(run_id).state != "open":
+        return False
+    RunRow.change(run_id, **values)
+    for pull in pulls:
+        PullRow.create(run=run_id, kind=pull.kind, query=pull.query)
+    return True
 
 
 def set_hits(run_id: str, hits: Sequence[int]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from peewee import SQL, IntegrityError
@@ -75,7 +76,8 @@ def claim(excluded: Sequence[int], now: float) -> Turn | None:
         TurnRow.change(row.id, state="running", started_at=now)
     except IntegrityError:  # another worker was faster: the index keeps one per conversation
         return None
-    return to_turn(TurnRow.get_by_id(row.id))
+    row.state = "running"
+    return to_turn(row)
 
 
 def claim_up_to(limit: int, excluded: Sequence[int], now: float) -> tuple[Turn, ...]:
@@ -102,7 +104,20 @@ def end_turn(turn_id: int, state: TurnState, error: str, now: float) -> bool:
         .where((TurnRow.id == turn_id) & TurnRow.state.in_(_WAITING))
         .execute()
     )
+    _forget_deleted.run(turn=turn_id)
     return bool(changed)
+
+
+_forget_deleted = Prepared(  # a question that was deleted while it was worked on
+    TurnRow,
+    lambda turn: TurnRow.update(prompt="").where(
+        (TurnRow.id == turn)
+        & SQL(
+            '"prompt_message" IN (SELECT "id" FROM "message"'
+            ' WHERE "id" = "turn"."prompt_message" AND "deleted_at" IS NOT NULL)'
+        )
+    ),
+)
 
 
 def set_header(turn_id: int, outbox_id: int) -> None:
@@ -175,16 +190,19 @@ def change_prompt(turn_id: int, prompt: str) -> bool:
     return bool(changed)
 
 
-def withdraw_prompt(message_id: int, now: float) -> None:
+def withdraw_prompt(message_id: int, now: float) -> tuple[Turn, ...]:
     """The question was deleted in chat: nothing of it is kept, and a waiting turn is over.
 
-    A turn that runs keeps going on what it was told.
+    A turn that runs keeps going on what it was told; its row forgets the question in the end.
+    Returns all turns of this question, without it.
     """
     asked = TurnRow.prompt_message == message_id
     TurnRow.update(state="cancelled", error="the question was deleted", ended_at=now).where(
         asked & (TurnRow.state == "queued")
     ).execute()
     TurnRow.update(prompt="").where(asked & (TurnRow.state != "running")).execute()
+    rows = TurnRow.select().where(asked).order_by(TurnRow.id)
+    return tuple(replace(to_turn(row), prompt="") for row in rows)
 
 
 def started_at(turn_id: int) -> float | None:

@@ -188,7 +188,7 @@ async def test_typed_commands_in_a_thread(house):
     assert await house.turns() == [("start", "cancelled"), ("tabs or spaces?", "cancelled")]
     assert sorted(house.stopped) == [1, 2]
     kinds = [kind for kind, _ in await house.posts()]
-    assert kinds == ["notice", "header", "notice", "header"]  # the last is the header's last edit
+    assert kinds == ["notice", "header", "notice"]  # not sent yet, the header was changed itself
     assert "Stopped by Kim: 2 questions." in (await house.posts())[2][1]
 
 
@@ -300,3 +300,49 @@ async def test_retry_runs_the_same_question_once_more(house):
 async def test_owed_posts_are_counted(house):
     await house.say("!help", mention=True)
     assert await house.records.do(outbox.undelivered) == (1, 0)
+
+
+async def test_a_question_deleted_while_it_runs_is_forgotten_when_it_is_over(house):
+    await house.say("secret plan", mention=True)
+    await house.say("another", at="2", mention=True)
+    for _ in range(2):
+        await house.records.do(turns.claim, (), 1.0)
+    await house.say("", mention=True, kind="delete", event_id="del-1")
+    assert await house.turns() == [("secret plan", "running"), ("another", "running")]
+    for turn in (1, 2):
+        await house.records.do(turns.end_turn, turn, "done", "", 2.0)
+    assert await house.turns() == [("", "done"), ("another", "done")]
+
+
+@pytest.mark.parametrize("sent", [False, True])
+@pytest.mark.parametrize("running", [False, True])
+async def test_the_header_of_a_deleted_topic_does_not_quote_it_any_more(house, sent, running):
+    await house.say("!rt secret plan", mention=True)
+    if sent:
+        await house.records.do(outbox.take_next, 1, 1.0)
+        await house.records.do(outbox.mark_sent, 1, "m1", None, 1.0)
+    if running:
+        await house.records.do(turns.claim, (), 1.0)
+    before = house.woken["post"]
+    await house.say("", kind="delete", event_id="del-1")
+    assert house.woken["post"] == before + 1
+    *_, (_, shown) = await house.posts()
+    assert "deleted" in shown
+    assert ("stopped" in shown) != running
+    rows = await house.records.do(lambda: list(OutboxRow.select().dicts()))
+    assert "secret" not in str(rows)
+
+
+@pytest.mark.parametrize(
+    "value", ["retry:" + "9" * 26, "stop:" + "9" * 5000, "stop:-1", "stop:", "x"]
+)
+async def test_a_button_with_any_value_gets_an_answer(house, value):
+    assert (await house.act("button", value, event_id="b1")).text
+
+
+async def test_a_strangers_name_is_no_markup_of_ours(house):
+    eve = replace(EVE, name="**Eve** [bank](http://evil.test)")
+    await house.say("hi", mention=True, who=eve)
+    [(_, text)] = await house.posts()
+    assert "**Eve**" not in text
+    assert "[bank](" not in text

@@ -41,6 +41,11 @@ def test_end_states_are_honest():
     assert done("cancelled", run(0, 0, "answered")) == "stopped"
 
 
+def test_a_stopped_roundtable_shows_nobody_as_speaking():
+    stopped = Turn(**{f: getattr(TURN, f) for f in TURN.__slots__} | {"state": "cancelled"})
+    assert "💬" not in header_text(stopped, [run(0, 0, "open")])
+
+
 def test_labels():
     assert label_of(TURN, TURN.seats[0], 0) == "architect (claude) · round 1/2"
     assert status_text("claude", "", 75) == "⏳ claude is working · 1 min 15 s"
