@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.errors import NotAllowed
 from core.model import Author
+from core.words import literal
 
 
 class Door:
@@ -28,15 +29,16 @@ class Door:
         """
         if self.allows(author):
             return
+        name = literal(author.name)
         grant = author.grants[0] if author.grants else author.id
         if "*" in self._allow and not author.trusted:
             raise NotAllowed(
-                f"{author.name} is a guest, from another workspace, or could not be looked up, so "
+                f"{name} is a guest, from another workspace, or could not be looked up, so "
                 f'"*" does not cover them. To let them in, add "{grant}" to [access] allow in '
                 "moot.toml."
             )
         nobody = " Nobody is on the list yet." if not self._allow else ""
         raise NotAllowed(
-            f"{author.name} may not use Moot here.{nobody} "
+            f"{name} may not use Moot here.{nobody} "
             f'To let them in, add "{grant}" to [access] allow in moot.toml and restart Moot.'
         )
