@@ -17,7 +17,7 @@ from bridge.acts import IntakePolicy
 from bridge.commands import Names, parse_participant
 from bridge.delivery import Delivery
 from bridge.intake import Intake
-from bridge.load import default_engine, load_engines
+from bridge.load import LAST_RESORT, default_engine, load_engines, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.worker import Worker
@@ -222,7 +222,7 @@ def _table_engines(
     """
     if settings.engines.default:
         return (default,)
-    others = (i.name for i in found if i.installed and i.signed_in and i.name != "rehearsal")
+    others = (info.name for info in found if usable(info) and info.name != LAST_RESORT)
     return tuple(dict.fromkeys((default, *others)))
 
 

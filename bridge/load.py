@@ -17,6 +17,8 @@ from core.ports import Engine
 # The order in which the first usable one is the default; engines of one's own come after.
 PREFERENCE = ("claude", "codex", "gemini", "opencode", "ollama")
 LAST_RESORT = "rehearsal"
+# Without a login it would put a team's questions to hosted models that are free: only on request.
+ONLY_WITH_LOGIN = ("opencode",)
 
 
 def shipped() -> tuple[str, ...]:
@@ -87,5 +89,12 @@ async def default_engine(
 
 
 def first_usable(found: Sequence[EngineInfo]) -> str:
-    """The first engine that is installed and signed in, else the rehearsal."""
-    return next((i.name for i in found if i.installed and i.signed_in), LAST_RESORT)
+    """The first engine that can be used, else the rehearsal."""
+    return next((info.name for info in found if usable(info)), LAST_RESORT)
+
+
+def usable(info: EngineInfo) -> bool:
+    """Installed and signed in, or as good as: a login in a key chain cannot be looked at."""
+    if info.signed_in is None and info.name in ONLY_WITH_LOGIN:
+        return False
+    return info.installed and info.signed_in is not False
