@@ -1,8 +1,8 @@
 """What Moot adds to a run of Claude Code, and the memory it takes.
 
-``python -m benchmarks.overhead [--json] [--runs N]``: the whole product as a process of its own
-behind a loopback Slack, the real Claude Code, and a model server on loopback that answers at once.
-A run under Moot and a bare run of the same program (same arguments, environment, folder, context
+``python -m benchmarks.overhead [--json] [--runs N] [--stages]``: the whole product as a process of
+its own behind a loopback Slack, the real Claude Code, and a model server on loopback that answers
+at once. A run under Moot and a bare run of the same program (same arguments, environment, folder, context
 file and standard input) take turns, so that what else the machine does hits both.
 
 What is measured, and by which clock, stands in docs/benchmarks.md. Linux only (pidfd).
@@ -48,7 +48,10 @@ ENDING = ("run.exited", "run.closed", "post.sending")
 
 @dataclass(frozen=True)
 class Moment:
-    """Seconds since the epoch at the five moments of a run under Moot, and the log's stages."""
+    """Seconds since the epoch at the moments of a run under Moot.
+
+    ``stages`` are what the log at level debug tells in between.
+    """
 
     event: float
     spawn: float
@@ -82,10 +85,15 @@ class Bench:
         await slack.until(lambda: bool(self._calls("chat.delete", exited)), "the end of the status")
         [answer] = self._calls("chat.postMessage", exited)
         event = min(d.sent_at for d in slack.events.deliveries if d.payload["event"]["ts"] == ts)
-        stages = {name: at(product.logged(name)[0]) for name in STAGES}
-        stages |= {name: at(product.logged(name)[-1]) for name in ENDING[:2]}
-        stages["post.sending"] = at(product.logged("post.sending", kind="answer")[-1])
-        return Moment(event, at(started), exited, answer, stages)
+        return Moment(event, at(started), exited, answer, self._stages())
+
+    def _stages(self) -> dict[str, float]:
+        logged = self.product.logged
+        if not logged("run.opened"):
+            return {}
+        stages = {name: at(logged(name)[0]) for name in STAGES}
+        stages |= {name: at(logged(name)[-1]) for name in ENDING[:2]}
+        return {**stages, "post.sending": at(logged("post.sending", kind="answer")[-1])}
 
     def _calls(self, method: str, since: float) -> list[float]:
         return [call.at for call in self.slack.calls(method) if call.at >= since]
@@ -154,8 +162,11 @@ def local_program() -> Path:
     return found
 
 
-async def measure_overhead(runs: int) -> dict[str, Any]:
-    """The first half: what Moot adds in time."""
+async def measure_overhead(runs: int, *, stages: bool) -> dict[str, Any]:
+    """The first half: what Moot adds in time.
+
+    With ``stages`` Moot logs at level debug, which costs a little; else at its default.
+    """
     with folder_for("overhead") as folder:
         async with FakeModels() as models, LoopbackSlack() as slack:
             env = Homes(folder, models.url).env("claude")
@@ -163,6 +174,7 @@ async def measure_overhead(runs: int) -> dict[str, Any]:
                 "slack": {"enabled": True, "api_url": slack.api_url},
                 "access": {"allow": [f"slack:{ALICE}"]},
                 "engines": {"default": "claude"},
+                "log": {"level": "debug" if stages else "info"},
             }
             async with Product(folder, settings, {**env, **slack.env()}) as product:
                 await product.start("slack")
@@ -200,12 +212,13 @@ def summary(moments: Sequence[Moment], bare: Sequence[float]) -> dict[str, Any]:
     result["overhead_share"] = round(share, 4)
     result["goal_share"], result["goal_met"] = GOAL_SHARE, share <= GOAL_SHARE
     result["runs"] = len(moments)
-    before = {name: [m.stages[name] - m.event for m in moments] for name in STAGES}
-    after = {name: [m.stages[name] - m.exit for m in moments] for name in ENDING}
-    result["stages_ms"] = {
-        "after_event": {name: ms(statistics.median(v)) for name, v in before.items()},
-        "after_exit": {name: ms(statistics.median(v)) for name, v in after.items()},
-    }
+    if moments[0].stages:
+        before = {name: [m.stages[name] - m.event for m in moments] for name in STAGES}
+        after = {name: [m.stages[name] - m.exit for m in moments] for name in ENDING}
+        result["stages_ms"] = {
+            "after_event": {name: ms(statistics.median(v)) for name, v in before.items()},
+            "after_exit": {name: ms(statistics.median(v)) for name, v in after.items()},
+        }
     return result
 
 
@@ -281,7 +294,7 @@ def table(result: dict[str, Any]) -> str:
         lines.append(f"{label:26}{median:10.1f}{p95:10.1f}")
     met = "met" if result["goal_met"] else "NOT met"
     lines.append(f"share of Claude Code's run: {result['overhead_share']:.1%} (goal 3 %: {met})")
-    for group, stages in result["stages_ms"].items():
+    for group, stages in result.get("stages_ms", {}).items():
         told = ", ".join(f"{name} {value:.1f}" for name, value in stages.items())
         lines.append(f"{group.replace('_', ' ')}: {told}")
     told = ", ".join(f"{count}: {mb:.0f}" for count, mb in result["rss_mb"].items())
@@ -294,6 +307,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=re.split(r"\n\n", __doc__ or "")[0])
     parser.add_argument("--json", action="store_true", help="the last line is one JSON object")
     parser.add_argument("--runs", type=int, default=20, help="pairs of runs (default 20)")
+    parser.add_argument("--stages", action="store_true", help="show the log's stages as well")
     args = parser.parse_args()
     if why := fetch():
         print(why, file=sys.stderr)
@@ -301,7 +315,7 @@ def main() -> int:
     if local_slack.locate() is None:
         print("local-slack is not there; `make clis` fetches it by npm", file=sys.stderr)
         return 1
-    result = asyncio.run(measure_overhead(args.runs))
+    result = asyncio.run(measure_overhead(args.runs, stages=args.stages))
     result["rss_mb"] = asyncio.run(measure_rss())
     result["machine"] = machine()
     print(json.dumps(result) if args.json else table(result))

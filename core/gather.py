@@ -127,7 +127,7 @@ class Gather:
         """The project's tech stack, and notes on what could not be read."""
         try:
             async with asyncio.timeout(SOURCE_DEADLINE_S):
-                return await asyncio.to_thread(tech_stack, Path(self._project.path)), ()
+                return await asyncio.to_thread(_look_into, self._project), ()
         except (OSError, TimeoutError) as error:
             log.warning("source.failed", source="project", error=type(error).__name__)
             return (), (f"project: not read ({type(error).__name__})",)
@@ -146,6 +146,14 @@ class Gather:
 
     def _is_prompt(self, message: Message) -> bool:
         return message.id == self._turn.prompt_message_id
+
+
+def _look_into(project: Project) -> tuple[str, ...]:
+    """The tech stack of a project; its folder is made if it is one of ours. Blocking."""
+    folder = Path(project.path)
+    if project.own:
+        folder.mkdir(parents=True, exist_ok=True)
+    return tech_stack(folder)
 
 
 def _people(said: Sequence[Message]) -> tuple[str, ...]:

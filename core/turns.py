@@ -277,7 +277,6 @@ class _Table:
         """Ask the engine; says as well whether a lost session made a fresh start necessary."""
         seat = request.participant
         engine = self.house.engines.get(seat.engine)
-        await asyncio.to_thread(_make_folders, self.project, scratch)
         if engine is None:
             await gate()
             detail = f"there is no engine named “{seat.engine}” in the settings"
@@ -364,10 +363,3 @@ def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:
 
 async def _open_gate() -> None:
     """The row of this run is there already."""
-
-
-def _make_folders(project: Project, scratch: Path) -> None:
-    """The run's own folder, and the project's if that is one of ours."""
-    if project.own:
-        Path(project.path).mkdir(parents=True, exist_ok=True)
-    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -142,7 +142,7 @@ class Child:
         finally:
             for fd in theirs:
                 os.close(fd)
-        log.debug("run.started", pid=process.pid)
+        log.info("run.started", pid=process.pid)
         self._out_pipe = os.fdopen(out_read, "rb", buffering=0)
         out, _ = await loop.connect_read_pipe(
             lambda: _Pipe(self._on_stdout, self._out_ended.set), self._out_pipe
@@ -327,10 +327,14 @@ class Program:
 
 
 def prepare(plan: Spawn, task: EngineTask, env: dict[str, str]) -> Program | Outcome:
-    """Write the files, find the program; or why it cannot start. Blocking."""
+    """Make the scratch folder, write the files, find the program; or why it cannot start.
+
+    Blocking.
+    """
     if not Path(plan.cwd).is_dir():
         return Outcome("bad-config", detail=f"the project folder {plan.cwd} does not exist")
     try:
+        Path(task.scratch).mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, data in plan.files.items():
             target = Path(task.scratch, name)
             if target.parent != Path(task.scratch):
