@@ -215,7 +215,10 @@ class _Say:
         if texts:
             self._post("answer", texts)
         elif expected:
-            self.notice(f"{seat_name(self.closing.seat)} ended without saying anything.")
+            seat, outcome = self.closing.seat, self.closing.outcome
+            why = explain(seat.engine, outcome) if outcome.kind == "empty" else ""
+            self.notice(f"{seat_name(seat)}: {why or 'it ended without saying anything.'}")
+            self._absent()
 
     def failure(self, visible: str) -> None:
         seat, turn = self.closing.seat, self.closing.turn
@@ -225,9 +228,14 @@ class _Say:
         reason = explain(seat.engine, self.closing.outcome)
         buttons = () if turn.kind == "roundtable" else (_retry(turn),)
         self.notice(f"⚠️ {seat_name(seat)}: {reason}", buttons)
+        self._absent()
+
+    def _absent(self) -> None:
+        """The others at a table must know that a voice is missing, and take no error for one."""
+        turn, seat = self.closing.turn, self.closing.seat
         if turn.kind == "roundtable":
-            # The others must know that a voice is missing, and must not take an error for one.
-            absent = f"[no answer in this round: {self.closing.outcome.kind}]"
+            kind = self.closing.outcome.kind
+            absent = f"[no answer in this round: {'empty' if kind == 'answered' else kind}]"
             messages.add_answer(
                 self.conversation.id, seat, absent, turn_id=turn.id, now=self.now, interrupted=True
             )
@@ -250,6 +258,9 @@ class _Say:
 def _state_of(outcome: Outcome, turn: Turn) -> RunState:
     if turn.state == "cancelled":
         return "cancelled"
+    # Nothing said and nothing used is no silence but a failure, such as a used-up limit (C103).
+    if outcome.kind == "empty" and not (outcome.usage.input_tokens or outcome.usage.output_tokens):
+        return "failed"
     # "cancelled" without a stop of ours: somebody ended the process on the host. That is said.
     return "answered" if outcome.kind in ("answered", "empty") else "failed"
 
