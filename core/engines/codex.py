@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 
 from core.model import (
     EngineConfig,
@@ -72,7 +73,10 @@ class Codex:
         return CodexReader()
 
     def signed_in(self, environ: Mapping[str, str], read: Callable[[str], str]) -> bool | None:
-        """Whether a key or a login is there, or a provider that brings its own."""
+        """Whether a key or a login is there, or a provider that brings its own.
+
+        A provider's key counts only where Codex gets to see it: ``[engines.codex] env`` names it.
+        """
         folder = environ.get("CODEX_HOME") or "~/.codex"
         if environ.get("CODEX_API_KEY") or read(f"{folder}/auth.json").strip():
             return True
@@ -84,7 +88,10 @@ class Codex:
             for line in config.splitlines()
             if line.strip().startswith("env_key") and "=" in line
         ]
-        return any(environ.get(key) for key in keys) if keys else None
+        if not keys:
+            return None
+        seen = (key for key in keys if any(fnmatchcase(key, name) for name in self.env_names))
+        return any(environ.get(key) for key in seen)
 
 
 _FIXES: dict[OutcomeKind, str] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,11 @@ from core.engines.process import probe
 from core.model import EngineConfig
 
 PROVIDER = 'model_provider = "a"\n[model_providers.a]\nenv_key = "ACME_KEY"\n'
+OWN_PROVIDER = PROVIDER.replace("ACME_KEY", "OPENAI_KEY")
 CLIS = ("claude", "codex", "gemini", "opencode")
 
 
-def engine(name: str, **settings: str) -> object:
+def engine(name: str, **settings: Any) -> object:
     return import_module(f"core.engines.{name}").ENGINE(EngineConfig(**settings))
 
 
@@ -88,16 +90,9 @@ async def test_the_rehearsal_engine_is_always_there() -> None:
         ("codex", {}, {".codex/auth.json": "{}"}, True),
         ("codex", {"CODEX_HOME": "{home}/x"}, {".codex/auth.json": "{}"}, False),
         ("codex", {}, {".codex/config.toml": 'model = "x"\n'}, False),
-        (
-            "codex", {"ACME_KEY": "k"},
-            {".codex/config.toml": PROVIDER},
-            True,
-        ),
-        (
-            "codex", {},
-            {".codex/config.toml": PROVIDER},
-            False,
-        ),
+        ("codex", {}, {".codex/config.toml": PROVIDER}, False),
+        ("codex", {"ACME_KEY": "k"}, {".codex/config.toml": PROVIDER}, False),
+        ("codex", {"OPENAI_KEY": "k"}, {".codex/config.toml": OWN_PROVIDER}, True),
         ("gemini", {"GEMINI_API_KEY": "k"}, {}, True),
         ("gemini", {}, {".gemini/oauth_creds.json": "{}"}, True),
         ("gemini", {"GEMINI_CLI_HOME": "{home}/g"}, {".gemini/oauth_creds.json": "{}"}, False),
@@ -115,3 +110,11 @@ async def test_signed_in(
     environ = {k: v.replace("{home}", str(tmp_path)) for k, v in env.items()}
     info = await probe(engine(name), {"PATH": "/nowhere", "HOME": str(tmp_path), **environ})
     assert info.signed_in is signed_in
+
+
+async def test_a_providers_key_counts_where_codex_may_see_it(tmp_path: Path) -> None:
+    program(tmp_path / ".codex", "config.toml", PROVIDER)
+    environ = {"PATH": "/nowhere", "HOME": str(tmp_path), "ACME_KEY": "k"}
+    assert (await probe(engine("codex", env=("ACME_KEY",)), environ)).signed_in is True
+    assert (await probe(engine("codex", env=("ACME_*",)), environ)).signed_in is True
+    assert (await probe(engine("codex", env=("OTHER",)), environ)).signed_in is False
