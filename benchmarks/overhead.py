@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.overhead [--json] [--runs N] [--stages]``: the whole product as a process of
 its own behind a loopback Slack, the real Claude Code, and a model server on loopback that answers
-at once. A run under Moot and a bare run of the same program (same arguments, environment, folder, context
-file and standard input) take turns, so that what else the machine does hits both.
+at once. A run under Moot and a bare run of the same program (same arguments, environment, folder,
+context file and standard input) take turns, so that what else the machine does hits both.
 
 What is measured, and by which clock, stands in docs/benchmarks.md. Linux only (pidfd).
 """
