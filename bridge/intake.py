@@ -18,11 +18,15 @@ from bridge.commands import Ask, Convene, Stop, parse, typed_command
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply
 from core.records import messages, outbox, turns
-from core.records.thread import Records
+from core.records.thread import CannotWrite, Records
 from core.words import literal
 
 log = structlog.get_logger()
 
+CANNOT_WRITE = (
+    "⚠️ Moot cannot write to its disk just now ({why}), so nothing was done. "
+    "Try again when there is space on the host."
+)
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 
 
@@ -55,7 +59,13 @@ class Intake:
     async def accept(self, event: ChatEvent) -> Reply | None:
         """Take ``event`` in durably; when this returns, it is a row or it changed nothing."""
         taken = _Taken(self, event, time.time())
-        reply = await self._records.do(taken.transaction)
+        try:
+            reply = await self._records.do(taken.transaction)
+        except CannotWrite as error:
+            if event.kind not in ("command", "button"):
+                raise  # not acknowledged, so the platform brings it again
+            log.error("event.not_written", kind=event.kind, error=str(error))  # noqa: TRY400
+            return Reply(CANNOT_WRITE.format(why=error))
         log.debug("event.accepted", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
         if taken.acts.stopped:
             self._on_stop(tuple(taken.acts.stopped))

@@ -28,6 +28,17 @@ T = TypeVar("T")
 
 
 INSIST_S = 3600.0
+CannotWrite = OperationalError
+"""What SQLite raises when it cannot write, by a name for those who do not know peewee."""
+
+
+def _first(error: OperationalError) -> OperationalError:
+    """What went wrong first: a full disk ends the transaction, and then its rollback fails too."""
+    first, cause = error, error.__context__
+    while cause is not None:
+        first = cause if isinstance(cause, OperationalError) else first
+        cause = cause.__context__
+    return first
 
 
 def _tell(state: RetryCallState) -> None:
@@ -63,11 +74,18 @@ class Records:
         self._thread.shutdown(wait=True)
 
     async def do(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run ``function`` as one transaction and return what it returns."""
+        """Run ``function`` as one transaction and return what it returns.
+
+        Raises:
+            CannotWrite: nothing was written: the disk is full, or the file is locked or gone.
+        """
 
         def transaction() -> T:
-            with self._database.atomic("DEFERRED" if self._read_only else "IMMEDIATE"):
-                return function(*args, **kwargs)
+            try:
+                with self._database.atomic("DEFERRED" if self._read_only else "IMMEDIATE"):
+                    return function(*args, **kwargs)
+            except OperationalError as error:
+                raise _first(error) from None
 
         return await self._on_thread(transaction)
 
@@ -75,7 +93,7 @@ class Records:
         """As ``do``, for what must be written: a full disk or a lock is waited out, up to an hour.
 
         Raises:
-            OperationalError: the hour is over.
+            CannotWrite: the hour is over.
         """
         async for attempt in AsyncRetrying(
             retry=retry_if_exception_type(OperationalError),

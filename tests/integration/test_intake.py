@@ -1,6 +1,9 @@
 """Intake with a real SQLite file: who is addressed, who may act, and that nothing counts twice."""
 
 import asyncio
+import resource
+import signal
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from bridge.intake import Intake
 from core.model import Author, ChatEvent, ConversationKey, Participant
 from core.records import messages, outbox, turns
 from core.records.tables import MessageRow, OutboxRow, TurnRow
-from core.records.thread import Records
+from core.records.thread import CannotWrite, Records
 
 KIM = Author("U1", "Kim", grants=("slack:U1",))
 LEE = Author("U2", "Lee", grants=("slack:U2",))
@@ -346,3 +349,29 @@ async def test_a_strangers_name_is_no_markup_of_ours(house):
     [(_, text)] = await house.posts()
     assert "**Eve**" not in text
     assert "[bank](" not in text
+
+
+@contextmanager
+def full_disk(log: Path):
+    """No file may grow beyond what the database's log takes now."""
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (log.stat().st_size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+
+
+async def test_c166_a_full_disk_is_told_and_loses_nothing(house):
+    await house.say("before", mention=True)
+    with full_disk(house.records.path.with_name("moot.sqlite-wal")):
+        reply = await house.act("command", "by command?", command="ask")
+        with pytest.raises(CannotWrite):  # so it is not acknowledged
+            await house.say("meanwhile", at="2", mention=True)
+    assert "cannot write" in reply.text
+    assert "rollback" not in reply.text  # the first fault, not what came of it
+    await house.say("meanwhile", at="2", mention=True)
+    await house.act("command", "by command?", command="ask")
+    assert [q for q, _ in await house.turns()] == ["before", "meanwhile", "by command?"]
