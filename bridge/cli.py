@@ -64,7 +64,7 @@ def doctor(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FBT
         settings: Settings | SettingsError = load_settings(config)
     except SettingsError as error:
         settings = error
-    checks = asyncio.run(examine(settings))
+    checks = asyncio.run(examine(settings, config))
     if as_json:
         _print_json(
             [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks]

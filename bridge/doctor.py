@@ -9,18 +9,21 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markdown import Markdown
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from bridge.app import DATABASE, make_chats
-from bridge.load import first_usable, load_engines, probe_all
-from config.settings import Settings, SettingsError
-from core.errors import BadSettings, MootError
+from bridge.app import DATABASE, make_chats, personas
+from bridge.commands import Names, parse_participant
+from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all
+from config.settings import Settings, SettingsError, find_config
+from core.errors import BadInput, BadSettings, MootError
 from core.model import Check, EngineInfo
 from core.records import runs
 from core.records.thread import Records
@@ -30,12 +33,14 @@ PACKAGES = ("bridge", "core", "adapters", "config")
 CHAT_DEADLINE_S = 20.0
 
 
-async def examine(settings: Settings | SettingsError) -> list[Check]:
-    """Every check, in the order a person would fix things."""
+async def examine(settings: Settings | SettingsError, given: Path | None = None) -> list[Check]:
+    """Every check, in the order a person would fix things. ``given``: the ``--config`` file."""
     if isinstance(settings, SettingsError):
         fix = "Correct the settings file or the variable; config/default.toml lists every key."
         return [Check("settings", ok=False, detail=str(settings), fix=fix)]
-    checks = [Check("settings", ok=True, detail="read"), await asyncio.to_thread(_packages)]
+    path = find_config(given)
+    read = f"read from {path}" if path else "the defaults; there is no moot.toml"
+    checks = [Check("settings", ok=True, detail=read), await asyncio.to_thread(_packages)]
     checks += await asyncio.to_thread(_stores, settings.storage.dir)
     checks += await _database(settings.storage.dir / DATABASE)
     checks += await asyncio.to_thread(_projects, settings)
@@ -70,25 +75,40 @@ async def read_pack(settings: Settings, run_id: str) -> dict[str, Any] | None:
 
 
 def show(checks: Sequence[Check]) -> None:
-    """Print the checks for a person."""
+    """Print the checks for a person; each in one line where the output is no terminal."""
     console = Console()
     for check in checks:
-        mark = Text("ok   ", "green") if check.ok else Text("FAIL ", "bold red")
-        console.print(mark + Text(f"{check.name}: {check.detail}"))
-        if not check.ok and check.fix:
-            console.print(Text(f"     → {check.fix}"))
+        mark = Text("ok", "green") if check.ok else Text("FAIL", "bold red")
+        rows = [(mark, Text(f"{check.name}: {check.detail}"))]
+        rows += [(Text(), Text(f"→ {check.fix}"))] if check.fix and not check.ok else []
+        if console.is_terminal:
+            table = Table.grid(Column(width=4), Column(), padding=(0, 1))
+            for row in rows:
+                table.add_row(*row)
+            console.print(table)
+        else:
+            for left, right in rows:
+                print(f"{left.plain:4} {right.plain}")  # noqa: T201 - the command's output
 
 
 def show_engines(found: Sequence[EngineInfo], default: str) -> None:
-    """Print the engines for a person."""
-    table = Table("engine", "installed", "version", "signed in", "path")
+    """Print the engines for a person, and below what keeps one from being used."""
+    table = Table("engine", "installed", "version", "signed in", Column("path", overflow="fold"))
     words = {True: "yes", False: "no", None: "unknown"}
     for info in found:
         name = f"{info.name} (default)" if info.name == default else info.name
         signed_in = words[info.signed_in] if info.installed else ""
-        row = (name, words[info.installed], info.version, signed_in, info.path or info.detail)
+        path = info.path if info.installed else ""
+        row = (name, words[info.installed], info.version, signed_in, path)
         table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    for info in found:
+        why = info.detail
+        if info.installed and info.signed_in is False and not why:
+            why = f"not signed in; start `{info.name}` in a terminal, sign in there, and look again"
+        if why:
+            console.print(Text(f"{info.name}: {why}"))
 
 
 def show_pack(found: dict[str, Any]) -> None:
@@ -222,7 +242,7 @@ def _access(settings: Settings) -> Check:
     fix = (
         'Add people to [access] allow in moot.toml: "slack:U123", "discord:42", "*" (all members).'
     )
-    if not allow and not (settings.slack.on or settings.discord.on):
+    if not allow and not _serves(settings):
         return Check("access", ok=True, detail="empty; `moot try` needs none")
     if not allow:
         return Check(
@@ -252,7 +272,30 @@ async def _engines(settings: Settings) -> list[Check]:
         checks.append(
             Check(f"engine {info.name}", ok, ", ".join(filter(None, told)), "" if ok else fix)
         )
+    checks += [_roundtable(settings, [info.name for info in found])]
+    if default == LAST_RESORT and not settings.engines.default and _serves(settings):
+        at = next(i for i, check in enumerate(checks) if check.name == f"engine {default}")
+        told = "answers by default, for no agent was found installed and signed in"
+        checks[at] = replace(checks[at], detail=f"{told}; it has no model")
     return checks
+
+
+def _serves(settings: Settings) -> bool:
+    return settings.slack.on or settings.discord.on
+
+
+def _roundtable(settings: Settings, engines: Sequence[str]) -> Check:
+    """The seats that stand in the settings: a wrong one would keep Moot from starting."""
+    seats = settings.roundtable.participants
+    with as_file(files("config") / "personas") as shipped:
+        names = Names(frozenset(engines), personas(settings, shipped))
+    try:
+        for seat in seats:
+            parse_participant(seat, names)
+    except BadInput as error:
+        fix = "Correct [roundtable] participants: persona, engine, or persona:engine."
+        return Check("roundtable", ok=False, detail=str(error), fix=fix)
+    return Check("roundtable", ok=True, detail=", ".join(seats))
 
 
 async def _chats(settings: Settings) -> list[Check]:

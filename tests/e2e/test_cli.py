@@ -76,6 +76,28 @@ def test_a_clis_leftover_stub_is_not_installed(moot, tmp_path):
     stub.chmod(0o755)
     found = json.loads(moot("engines", "--json", PATH=f"{stub.parent}:/usr/bin:/bin").stdout)
     assert {e["name"]: e["installed"] for e in found}["claude"] is False
+    shown = moot("engines", PATH=f"{stub.parent}:/usr/bin:/bin", COLUMNS="200").stdout
+    assert f"claude: {stub} cannot be started" in shown
+
+
+def test_what_to_do_about_an_engine_that_is_not_signed_in(moot, tmp_path):
+    cli = tmp_path / "bin" / "codex"
+    cli.parent.mkdir()
+    cli.write_text("#!/bin/sh\necho codex-cli 1.2.3\n")
+    cli.chmod(0o755)
+    shown = moot("engines", PATH=f"{cli.parent}:/usr/bin:/bin", COLUMNS="200").stdout
+    assert "codex: not signed in; start `codex` in a terminal" in shown
+
+
+def test_doctor_says_which_file_and_which_seat(moot, tmp_path):
+    config = tmp_path / "own.toml"
+    config.write_text('[roundtable]\nparticipants = ["architect", "architekt:claude"]\n')
+    done = moot("doctor", "--json", "--config", str(config), code=1)
+    checks = {check["name"]: check for check in json.loads(done.stdout)}
+    assert str(config) in checks["settings"]["detail"]
+    assert "architekt" in checks["roundtable"]["detail"]
+    lines = moot("doctor", "--config", str(config), code=1).stdout.splitlines()
+    assert f"ok   settings: read from {config}" in lines  # never wrapped where nobody looks
 
 
 def test_doctor_on_a_fresh_machine_is_content(moot):

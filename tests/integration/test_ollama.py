@@ -76,6 +76,7 @@ async def test_nobody_listens() -> None:
     info = await probe(ENGINE(EngineConfig(base_url=url)), {})
     assert (info.installed, info.signed_in) == (False, None)
     assert url in info.detail
+    assert "nothing listens" in info.detail
 
 
 async def test_an_error_in_mid_stream(models: FakeModels) -> None:

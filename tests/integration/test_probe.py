@@ -55,7 +55,7 @@ async def test_a_configured_path_is_the_only_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("echo a stub without a shebang\n", "cannot be started"),
+        ("echo a stub without a shebang\n", "no --ignore-scripts"),
         (
             "#!/bin/sh\necho Missing optional dependency >&2\nexit 1\n",
             "optional dependency",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -125,7 +126,10 @@ async def _version(path: str, env: dict[str, str]) -> tuple[bool, str]:
             start_new_session=True,
         )
     except OSError as error:
-        return False, f"{path} cannot be started: {error.strerror or error}"
+        why = f"{path} cannot be started: {error.strerror or error}"
+        if error.errno == errno.ENOEXEC:  # what npm leaves that may not run its scripts
+            why += "; install it again, with its scripts (no --ignore-scripts)"
+        return False, why
     try:
         async with asyncio.timeout(VERSION_S):
             out, _ = await process.communicate()
@@ -153,6 +157,8 @@ async def _ping(
             body = await response.read()
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
         why = redact(tail(str(error) or "timed out", 120))
+        if isinstance(error, aiohttp.ClientConnectorError):
+            why = "nothing listens there"
         return replace(info, detail=f"no answer from {request.url}: {why}")
     usable, detail = judge(body)
     return replace(info, installed=True, signed_in=usable, detail=detail)
