@@ -191,8 +191,8 @@ async def test_status_and_context(world, moot):
 async def test_stop_in_a_thread_stops_that_conversation_only(world, moot):
     one = world.alice.ask(world.channel, "one @@rehearse hang@@")
     other = world.alice.ask(world.channel, "other @@rehearse hang@@")
-    await moot.event("run.spawned", turn=1)
-    await moot.event("run.spawned", turn=2)
+    for thread in (one, other):
+        await world.message(thread, "is working")
     note = await world.alice.slash(one, "stop").answer()
     assert note.ephemeral
     ended = await moot.event("turn.ended")
