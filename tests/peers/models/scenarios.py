@@ -47,6 +47,16 @@ def sc_marker(conv, args, state) -> Outcome:
 
 
 @scenario
+def sc_pull(conv, args, state) -> Outcome:
+    """An answer that ends with a Pull marker.  kind=memory query=... text=...
+
+    Composed here, since a marker in a prompt is taken out before it gets to an agent.
+    """
+    mark = f"<!-- pull:{args.get('kind', 'memory')}: {args.get('query', '')} -->"
+    return Reply(text=f"{args.get('text', 'I must look that up.')}\n\n{mark}")
+
+
+@scenario
 def sc_echo(conv, args, state) -> Outcome:
     """Proves how the prompt arrived: length, sha256, first and last bytes."""
     p = conv.prompt

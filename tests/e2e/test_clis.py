@@ -1,0 +1,119 @@
+"""The whole product with the real Claude Code, Codex, Gemini CLI and OpenCode.
+
+They speak to a model server on loopback; what the model says is steered from the question.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.e2e.product import Product
+from tests.peers.homes import MODELS, Homes, folder_for
+from tests.peers.models import FakeModels
+from tests.peers.npm import NAMES, require_cli
+from tests.peers.slack import ALICE, LoopbackSlack
+
+pytestmark = [pytest.mark.clis, pytest.mark.peers]
+
+ENGINES = {
+    "default": "rehearsal",
+    "codex": {"env": ["FAKE_API_KEY"]},
+    "gemini": {"model": MODELS["gemini"]},
+    "opencode": {"model": MODELS["opencode"]},
+    "ollama": {"model": MODELS["ollama"]},
+}
+
+
+@asynccontextmanager
+async def moot_with(*names: str, default: str = "plain"):
+    """Moot behind a loopback Slack, with these CLIs and a model that says ``default``."""
+    for name in names:
+        if name in NAMES:
+            require_cli(name)
+    with folder_for("e2e") as folder:  # not below /tmp, where Codex may write
+        async with FakeModels(default=default) as models, LoopbackSlack() as slack:
+            settings = {
+                "slack": {"enabled": True, "api_url": slack.api_url},
+                "access": {"allow": [f"slack:{ALICE}"]},
+                "engines": ENGINES,
+            }
+            env = {**Homes(folder, models.url).everything(), **slack.env()}
+            async with Product(folder, settings, env) as product:
+                await product.start("slack")
+                yield product, slack, models
+
+
+async def standing(slack: LoopbackSlack, root: str, count: int) -> list[str]:
+    """The thread once it holds ``count`` of our posts and no status message."""
+
+    async def found():
+        texts = [seen.text for seen in await slack.answers(root)]
+        return texts if len(texts) == count and not any("⏳" in t for t in texts) else None
+
+    return await slack.wait(found, f"{count} posts of ours in {root}", 90)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "ollama"])
+async def test_a_mention_is_answered_with_the_thread_in_view(name):
+    async with moot_with(name) as (moot, slack, models):
+        root = await slack.mention("Our code word is Quetzal-7.")
+        await standing(slack, root, 1)
+        await slack.mention(
+            f'do you see it? @@fake find text="Quetzal-7"@@ --engine {name}', thread=root
+        )
+        _, answer = await standing(slack, root, 2)
+        assert name in answer.split("\n")[0]
+        assert "found in:" in answer
+        assert "nowhere" not in answer
+        closed = await moot.event("run.closed", engine=name)
+        assert (closed["state"], closed["outcome"]) == ("answered", "answered")
+        assert closed["output_tokens"] > 0
+        assert any(seen.directive == "find" for seen in models.seen)
+
+
+async def test_a_roundtable_of_three_personas_on_three_engines_two_rounds():
+    table = ("architect:claude", "critic:codex", "developer:gemini")
+    async with moot_with("claude", "codex", "gemini") as (moot, slack, models):
+        root = await slack.mention(
+            f'roundtable: SQL or files? @@fake plain text="My view."@@ --with {",".join(table)} '
+            "--rounds 2"
+        )
+        texts = await standing(slack, root, 7)
+        await moot.event("turn.ended", state="done")
+        lines = [text.split("\n")[0] for text in texts[1:]]
+        for line, seat in zip(lines, table * 2, strict=True):
+            persona, _, engine = seat.partition(":")
+            assert persona in line
+            assert engine in line
+        assert all("My view." in text for text in texts[1:])
+        protocols = [seen.protocol for seen in models.seen if seen.directive == "plain"]
+        for protocol in ("anthropic", "responses", "gemini"):
+            assert protocols.count(protocol) >= 2
+        # In the second round each is told what the others said in the first.
+        last = [s for s in models.seen if s.protocol == "gemini" and s.directive == "plain"][-1]
+        told = json.dumps(last.body, ensure_ascii=False)
+        assert "architect" in told
+        assert "My view." in told
+
+
+async def test_a_pull_goes_on_in_the_same_session():
+    async with moot_with("claude", default="history") as (moot, slack, models):
+        root = await slack.mention("We chose JWT because of the mobile app.")
+        await standing(slack, root, 1)
+        await slack.say(
+            'why JWT? @@fake pull kind=memory query="JWT mobile" text="Let me look."@@ '
+            "--engine claude",
+            thread=root,
+        )
+        texts = await standing(slack, root, 4)
+        assert "Let me look." in texts[1]
+        assert "memory" in texts[2]
+        assert "found" in texts[2]
+        assert not any("<!--" in text or "&lt;!--" in text for text in texts)
+        assert '"user_turns": 2' in texts[3]  # the model sees its first question again
+        assert [run["hop"] for run in moot.logged("run.closed", engine="claude")] == [0, 1]
+        followup = models.seen[-1].body["messages"][-1]
+        assert "because of the mobile app" in json.dumps(followup)
