@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tomllib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -32,6 +35,11 @@ SECRET_KEYS = (
     ("slack", "signing_secret"),
     ("discord", "token"),
 )
+
+# An id is told from a name where the platform's ids have a form; other chats may have any.
+_PLACE = r"slack:[A-Z][A-Z0-9_]*|discord:\d+|(?!slack:|discord:)[a-z][\w-]*:[^\s:]+"
+_CHANNEL = re.compile(rf"\*|{_PLACE}")
+_ACCESS = re.compile(rf"\*|{_PLACE}|discord:\d+:role:\d+")
 
 
 class SettingsError(Exception):
@@ -100,10 +108,10 @@ class Access(_Section):
     @classmethod
     def _shape(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for entry in value:
-            if entry != "*" and not (":" in entry and all(entry.split(":"))):
+            if not _ACCESS.fullmatch(entry):
                 raise ValueError(
                     f'{entry!r} is not of a known form; use "slack:U123", "discord:USER_ID", '
-                    '"discord:GUILD_ID:role:ROLE_ID" or "*"'
+                    '"discord:GUILD_ID:role:ROLE_ID" or "*": ids, not names'
                 )
         return value
 
@@ -164,6 +172,17 @@ class Project(_Section):
     channels: tuple[str, ...] = ()
     permission: Literal["plan", "edit", "full"] = "plan"
 
+    @field_validator("channels")
+    @classmethod
+    def _shape(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if not _CHANNEL.fullmatch(entry):
+                raise ValueError(
+                    f'{entry!r} is no channel; use "slack:C123", "discord:CHANNEL_ID", '
+                    '"console:general" or "*": ids, not names'
+                )
+        return value
+
     @field_validator("path")
     @classmethod
     def _home(cls, value: Path) -> Path:
@@ -223,6 +242,7 @@ def load_settings(given: Path | None = None) -> Settings:
     path = find_config(given)
     if path is not None:
         merged = _merge(merged, _read(path))
+    _check_variables()
     try:
         return Settings(**merged)
     except ValidationError as error:
@@ -232,6 +252,23 @@ def load_settings(given: Path | None = None) -> Settings:
             f"A MOOT__ variable cannot be read: {error}. Lists and tables are written as JSON, "
             """such as MOOT__ACCESS__ALLOW='["slack:U123"]'."""
         ) from None
+
+
+def _check_variables() -> None:
+    """A variable of no section would be ignored in silence: a misspelt one is told instead."""
+    for name in os.environ:
+        if not name.upper().startswith("MOOT__"):
+            continue
+        section = name.split("__")[1].lower()
+        if section not in Settings.model_fields:
+            meant = _suggestion(section, Settings.model_fields)
+            raise SettingsError(f"{name}: there is no such setting{meant}")
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """``; did you mean access?`` or where to look."""
+    alike = get_close_matches(name, list(known), 1)
+    return f"; did you mean {alike[0]}?" if alike else "; config/default.toml lists all"
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -272,9 +309,26 @@ def _say(error: ValidationError, path: Path | None) -> str:
     for fault in error.errors(include_url=False, include_input=False, include_context=False):
         table, *rest = [str(part) for part in fault["loc"]]
         key = f"[{table}] {'.'.join(rest)}" if rest else table
-        unknown = fault["type"] == "extra_forbidden"
-        what = (
-            "there is no such setting; config/default.toml lists all" if unknown else fault["msg"]
-        )
+        match fault["type"]:
+            case "extra_forbidden":
+                what = f"there is no such setting{_suggestion(*_unknown(table, rest))}"
+            case "tuple_type":
+                what = 'this is a list, such as ["one", "two"]'
+            case "missing":
+                what = "this is needed"
+            case _:
+                what = fault["msg"].removeprefix("Value error, ")
         lines.append(f"{key}: {what}")
     return "\n".join(dict.fromkeys(lines)) + where
+
+
+def _unknown(table: str, rest: list[str]) -> tuple[str, Iterable[str]]:
+    """An unknown key, and the keys that there are in its place."""
+    if not rest:
+        return table, Settings.model_fields
+    if table == "projects":
+        return rest[-1], Project.model_fields
+    if table == "engines":
+        return rest[-1], EngineEntry.model_fields
+    section = Settings.model_fields[table].annotation
+    return rest[-1], section.model_fields if isinstance(section, type) else ()

@@ -67,6 +67,14 @@ def test_a_token_switches_its_chat_on(monkeypatch):
         ("[slack]\nprot = 3", "[slack] prot: there is no such setting"),
         ("[nope]\nx = 1", "nope: there is no such setting"),
         ("[access]\nallow = ['U1']", "'U1' is not of a known form"),
+        ("[acess]\nallow = []", "acess: there is no such setting; did you mean access?"),
+        ("[engines.claude]\nmodle = 'x'", "did you mean model?"),
+        ("[access]\nallow = '*'", "[access] allow: this is a list"),
+        ("[access]\nallow = ['slack:kim']", "'slack:kim' is not of a known form"),
+        ("[access]\nallow = ['discord:kim']", "ids, not names"),
+        ("[access]\nallow = ['discord:1:role:']", "'discord:1:role:' is not of"),
+        ("[projects.a]\npath = '.'\nchannels = ['C123']", "'C123' is no channel"),
+        ("[projects.a]\npath = '.'\nchannels = ['slack:#general']", "ids, not names"),
         ("[roundtable]\nrounds = 9", "[roundtable] rounds"),
         ("[projects.a]\nchannels = []", "[projects] a.path"),
         ("not toml", "no valid TOML"),
@@ -76,6 +84,23 @@ def test_errors_name_the_key(tmp_path, text, says):
     with pytest.raises(SettingsError) as caught:
         load_settings(write(tmp_path, text))
     assert says in str(caught.value)
+
+
+def test_channels_and_people_of_every_known_form(tmp_path):
+    text = (
+        "[access]\nallow = ['*', 'slack:U0A', 'discord:42', 'discord:1:role:2', 'console:kim']\n"
+        "[projects.a]\npath = '.'\n"
+        "channels = ['*', 'slack:C0A', 'discord:42', 'console:general', 'acme:any/where']\n"
+    )
+    settings = load_settings(write(tmp_path, text))
+    assert len(settings.access.allow) == len(settings.projects["a"].channels) == 5
+
+
+def test_a_misspelt_variable_is_told(monkeypatch):
+    monkeypatch.setenv("MOOT__SLAK__BOT_TOKEN", "xoxb-hidden")
+    with pytest.raises(SettingsError, match=r"MOOT__SLAK.*did you mean slack") as told:
+        load_settings()
+    assert "hidden" not in str(told.value)
 
 
 def test_a_missing_file_is_an_error(tmp_path):
