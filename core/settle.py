@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.context.frame import cut_head
 from core.model import (
     Button,
     Conversation,
@@ -22,6 +23,9 @@ from core.pull import split_markers
 from core.records import messages, outbox, runs, turns
 from core.streams import explain
 from core.words import header_text, label_of, pulled_text, seat_name, status_text
+
+MAX_POSTS = 60  # of one answer; about a minute at Slack's pace
+MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some seconds for a million
 
 Voice = Callable[[str, str, str], tuple[str, ...]]
 """``(chat, markdown, label)`` -> the platform's texts (``Chat.render`` of that chat)."""
@@ -211,7 +215,7 @@ class _Say:
 
     def answer(self, visible: str, *, expected: bool) -> None:
         label = label_of(self.closing.turn, self.closing.seat, self.closing.step.round)
-        texts = self.voice(self.conversation.key.chat, visible, label) if visible else ()
+        texts = self._spoken(visible, label) if visible else ()
         if texts:
             self._post("answer", texts)
         elif expected:
@@ -224,11 +228,26 @@ class _Say:
         seat, turn = self.closing.seat, self.closing.turn
         if visible:
             label = label_of(turn, seat, self.closing.step.round) + " · broken off"
-            self._post("answer", self.voice(self.conversation.key.chat, visible, label))
+            self._post("answer", self._spoken(visible, label))
         reason = explain(seat.engine, self.closing.outcome)
         buttons = () if turn.kind == "roundtable" else (_retry(turn),)
         self.notice(f"⚠️ {seat_name(seat)}: {reason}", buttons)
         self._absent()
+
+    def _spoken(self, text: str, label: str) -> tuple[str, ...]:
+        """The text as posts. One that would fill the thread for long is cut, and says so."""
+        shown = text if len(text) <= MAX_CHARS else cut_head(text, MAX_CHARS)
+        texts = self._voiced(text, shown, label)
+        if len(texts) > MAX_POSTS:
+            shown = cut_head(text, len(shown) * MAX_POSTS // (len(texts) + 1))
+            texts = self._voiced(text, shown, label)
+        return texts
+
+    def _voiced(self, text: str, shown: str, label: str) -> tuple[str, ...]:
+        if len(shown) < len(text):
+            missing = f"{len(text) - len(shown):,} of {len(text):,} characters"
+            shown += f"\n\n⚠️ Too long for a thread: the last {missing} are not shown."
+        return self.voice(self.conversation.key.chat, shown, label)
 
     def _absent(self) -> None:
         """The others at a table must know that a voice is missing, and take no error for one."""

@@ -92,6 +92,11 @@ out(began, said("posted at once"), done)""",
         ["quota", "2025-10-09 09:00 UTC"],
         [],
     ),
+    "flood": (
+        'out(began, said("```\\n" + "word " * 200_000 + "\\nthe last word\\n```"), done)',
+        ["(1/", "Too long for a thread: the last 8", " of 1,000,"],
+        ["the last word", "(99/"],
+    ),
     "pull_of_no_row": (
         r"""pull = "let me see\n<!-- pull:messages: #" + "9" * 26 + " -->"
 out(began, said("seen" if "resume" in sys.argv else pull), done)""",
