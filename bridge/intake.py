@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 
 import structlog
@@ -27,6 +28,7 @@ CANNOT_WRITE = (
     "⚠️ Moot cannot write to its disk just now ({why}), so nothing was done. "
     "Try again when there is space on the host."
 )
+MAX_SETTLED = 1_000
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 
 
@@ -55,9 +57,17 @@ class Intake:
         self._on_turn = on_turn
         self._on_post = on_post
         self._on_stop = on_stop
+        # Messages that are rows already and were found to be meant for us. The rows would say the
+        # same; but the second event of a mention comes just when its run is to start.
+        self._settled: OrderedDict[str, None] = OrderedDict()
 
     async def accept(self, event: ChatEvent) -> Reply | None:
         """Take ``event`` in durably; when this returns, it is a row or it changed nothing."""
+        if event.kind == "message" and event.event_id in self._settled:
+            log.debug(
+                "event.accepted", kind="message", chat=event.key.chat, event_id=event.event_id
+            )
+            return None
         taken = _Taken(self, event, time.time())
         try:
             reply = await self._records.do(taken.transaction)
@@ -67,6 +77,10 @@ class Intake:
             log.error("event.not_written", kind=event.kind, error=str(error))  # noqa: TRY400
             return Reply(CANNOT_WRITE.format(why=error))
         log.debug("event.accepted", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
+        if taken.settled:
+            self._settled[event.event_id] = None
+            while len(self._settled) > MAX_SETTLED:
+                self._settled.popitem(last=False)
         if taken.acts.stopped:
             self._on_stop(tuple(taken.acts.stopped))
         # Only for what there is: looking for it in vain would hold up the run that is to start.
@@ -100,6 +114,7 @@ class _Taken:
         self.event = event
         self.now = now
         self.acts = Acts(event, now, intake.policy, intake.render)
+        self.settled = False
 
     def transaction(self) -> Reply | None:
         match self.event.kind:
@@ -145,6 +160,7 @@ class _Taken:
             messages.add_event(conversation.id, event, addressed=False)
             return
         message_id, news = messages.add_event(conversation.id, event, addressed=True)
+        self.settled = True
         if not news:
             return
         try:

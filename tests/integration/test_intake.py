@@ -122,6 +122,19 @@ async def test_the_same_event_twice_is_one_turn_even_at_once(house):
     assert await house.messages() == [("Kim", "why?")]
 
 
+@pytest.mark.parametrize("remembered", [0, 1, 1_000])
+async def test_a_repeat_is_known_from_memory_or_from_the_rows(house, monkeypatch, remembered):
+    monkeypatch.setattr("bridge.intake.MAX_SETTLED", remembered)
+    for _ in range(2):
+        for at in ("1", "2", "3"):
+            await house.say(f"question {at}", at=at, mention=True)
+    assert await house.turns() == [(f"question {n}", "queued") for n in (1, 2, 3)]
+    assert house.woken == {"turn": 3, "post": 0}
+    await house.say("not for us", at="9", root="1", others=True)
+    await house.say("for us after all", at="9", root="1", mention=True)
+    assert len(await house.turns()) == 4
+
+
 async def test_c052_the_unaddressed_twin_does_not_swallow_the_mention(house):
     await house.say("first", mention=True)
     await house.say("why?", at="2", root="1", others=True)
