@@ -10,10 +10,12 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from tests.crash.sides import Shown, Side, unchanged_for
 from tests.e2e.product import Product
@@ -58,6 +60,7 @@ class Lane:
     asked: list[Asked] = field(default_factory=list)
     lives: int = 0
     kills: int = 0
+    told: int = 0
     runs: dict[str, int] = field(default_factory=dict)
     standing: set[str] = field(default_factory=set)
 
@@ -162,10 +165,11 @@ class Lane:
     async def settled(self, *which: Asked) -> None:
         """Wait until all that was accepted (or these) is answered."""
         loop = asyncio.get_running_loop()
-        end, stamp = loop.time() + SETTLE_S, -1
+        end, stamp, looked = loop.time() + SETTLE_S, -1, 0.0
         while True:
-            if self.side.stamp() != stamp:
-                stamp = self.side.stamp()
+            # A request that has come in may not have taken effect yet: so look again later too.
+            if self.side.stamp() != stamp or loop.time() - looked > 0.3:
+                stamp, looked = self.side.stamp(), loop.time()
                 self.read_log()
                 await self.look()
                 mine = which or self.asked
@@ -174,7 +178,7 @@ class Lane:
                     return
             if loop.time() > end:
                 owed = [a for a in which or self.asked if not a.settled]
-                raise AssertionError(f"not answered after {SETTLE_S} s: {owed}")
+                raise AssertionError(f"after {SETTLE_S} s: {owed=} {self.standing=}")
             await asyncio.sleep(0.03)
 
     async def until_shown(self, root: str, words: str) -> None:
@@ -202,10 +206,15 @@ class Lane:
         for root in dict.fromkeys(a.root for a in self.asked if a.accepted):
             here = [a for a in self.asked if a.root == root and a.accepted]
             problems += judge(root, here, await self.side.shown(root))
+        for one in self.asked:
+            if one.root_words and (found := await self.side.roots(one.root_words)) != [one.root]:
+                problems.append(f"{one.mark}: its thread was opened {len(found)} times")
         assert not problems, "\n".join(problems)
-        left = [f"{run}: {pid}" for run, pid in self.runs.items() if alive(pid) or marked(run)]
+        left = [run for run in marks() if run in self.runs]
+        left += [f"{run}: {pid}" for run, pid in self.runs.items() if alive(pid)]
         assert not left, f"processes of runs are left: {left}"
         self.check_rows()
+        self.told = len(self.rows("SELECT id FROM run WHERE state = 'failed'"))
         scratch = self.folder / "data" / "scratch"
         assert not (scratch.is_dir() and list(scratch.iterdir())), "scratch folders are left"
 
@@ -263,20 +272,15 @@ def judge(root: str, here: Sequence[Asked], posts: Sequence[Shown]) -> list[str]
 def alive(pid: int) -> bool:
     """Whether the process runs (a zombie does not)."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
 
 
-def marked(run: str) -> list[str]:
-    """Processes that carry the mark of a run."""
+def marks() -> list[str]:
+    """The runs that any living process carries the mark of."""
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            environ = (process / "environ").read_bytes()
-        except OSError:
-            continue
-        if f"MOOT_RUN={run}".encode() in environ.split(b"\0"):
-            found.append(process.name)
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            found.append(process.environ().get("MOOT_RUN", ""))
     return found

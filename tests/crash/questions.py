@@ -32,13 +32,13 @@ class People:
         one.root, one.event_id = await self.lane.side.mention(text, may_write=may_write)
         return one
 
-    async def plain(self, sleep_s: float = 0.3, extra: str = "") -> Asked:
+    async def plain(self, sleep_s: float = 0.2, extra: str = "") -> Asked:
         """A mention that opens a thread."""
         mark = self.mark()
         text = f"{mark} why? @@rehearse sleep={sleep_s} {extra}@@"
         return await self._mention(mark, text, ANSWER.format(mark))
 
-    async def follow_up(self, first: Asked, sleep_s: float = 0.3) -> Asked | None:
+    async def follow_up(self, first: Asked, sleep_s: float = 0.2) -> Asked | None:
         """A reply in its thread; ``None`` while there is no thread to reply in."""
         if not self.lane.side.has_thread(first.root):
             return None

@@ -46,8 +46,8 @@ STAGES = (
     Stage("event taken, not committed", (at("turn.queued"),)),
     Stage("event committed, not acknowledged", (at("event.accepted", kind="message"),)),
     Stage("turn claimed", (at("turn.claimed"),)),
+    Stage("run about to be a row", (at("run.starting"),)),
     Stage("run is a row, no process", (at("run.opened"),)),
-    Stage("process about to start", (at("run.starting"),)),
     Stage("process started, not recorded", (at("run.started"),)),
     RUNNING,
     Stage("process answered and gone", (at("run.exited"),)),
@@ -71,8 +71,8 @@ STAGES = (
         People.roundtable,
     ),
     Stage(
-        "roundtable: first seat done",
-        (at("run.opened", seat=1), at("run.starting", same="run")),
+        "roundtable: second seat starting",
+        (at("run.opened", seat=1), at("run.started", same="run")),
         People.roundtable,
     ),
     Stage(

@@ -51,7 +51,7 @@ class Campaign:
                     error.add_note(f"at {stage.name!r} on {self.lane.side.name}, {self.hits}")
                     raise
                 await self._live()
-                if self.rng.random() < 0.7:
+                if self.rng.random() < 0.8:
                     await self.lane.settled()  # else the next kill may cut the same run again
             await self.lane.check()
 
@@ -68,7 +68,7 @@ class Campaign:
             await self._die(RUNNING)
             await self.lane.start_to_die(stage.lines)
         else:
-            first = await self.people.plain(1.5 if stage is ANY_MOMENT else 0.4)
+            first = await self.people.plain(1.5 if stage is ANY_MOMENT else 0.7)
             await self.lane.until_accepted(first)
             if stage is ANY_MOMENT:
                 await self.rng.choice(ACTS)(self.people)
@@ -96,15 +96,20 @@ async def test_fifty_kills(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
             group.create_task(on_slack.run())
             group.create_task(on_discord.run())
     with capsys.disabled():
-        print(table(on_slack.hits, on_discord.hits))
+        print(table(on_slack, on_discord))
     assert all(on_slack.hits[stage.name] for stage in STAGES)
     assert all(on_discord.hits[name] for name in ON_DISCORD)
     assert on_slack.lane.kills + on_discord.lane.kills >= 50
 
 
-def table(slack: Counter[str], discord: Counter[str]) -> str:
+def table(slack: Campaign, discord: Campaign) -> str:
     """Stage by stage, how often the process died there."""
-    rows = [(s.name, slack[s.name], discord[s.name]) for s in (*STAGES, ANY_MOMENT)]
-    rows.append(("kills in all", slack.total(), discord.total()))
-    lines = [f"{name:<42}{on_slack:>6}{on_discord:>9}" for name, on_slack, on_discord in rows]
-    return "\n".join([f"{'died at':<42}{'slack':>6}{'discord':>9}", *lines])
+    rows = [(s.name, slack.hits[s.name], discord.hits[s.name]) for s in (*STAGES, ANY_MOMENT)]
+    lanes = (slack.lane, discord.lane)
+    rows.append(("kills in all", *[lane.kills for lane in lanes]))
+    rows.append(
+        ("questions, each answered once and in order", *[len(lane.asked) for lane in lanes])
+    )
+    rows.append(("runs told to the thread instead", *[lane.told for lane in lanes]))
+    lines = [f"{name:<44}{on_slack:>6}{on_discord:>9}" for name, on_slack, on_discord in rows]
+    return "\n".join([f"{'died at':<44}{'slack':>6}{'discord':>9}", *lines])
