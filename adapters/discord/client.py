@@ -38,6 +38,8 @@ class MootClient(discord.Client):
     """Connects, registers the commands when they changed, and translates nothing."""
 
     def __init__(self, receiver: Receiver | None = None) -> None:
+        # Moot never speaks; that voice cannot be had would be the first thing its log says.
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         super().__init__(
             intents=intents(),
             allowed_mentions=discord.AllowedMentions.none(),

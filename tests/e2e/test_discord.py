@@ -90,6 +90,10 @@ async def test_a_mention_becomes_a_threaded_answer_and_a_reply_follows_up(world,
     assert "more" in second
 
 
+async def test_nothing_is_said_about_voice(moot: Product):
+    assert not [line for line in moot.lines if "voice" in line]
+
+
 async def test_an_event_that_comes_again_makes_one_turn(world, moot):
     world.gateway.duplicate = 2
     root = world.alice.ask(world.channel, "once?")
