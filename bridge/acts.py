@@ -81,7 +81,9 @@ class Acts:
             case Help():
                 return Reply(HELP)
             case _:
-                raise BadInput("Do this inside a thread that Moot takes part in.")
+                raise BadInput(
+                    "This is about one thread: type `!context` in one that Moot takes part in."
+                )
 
     def _waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:
         key = self.event.key

@@ -53,7 +53,8 @@ def header_text(turn: Turn, runs: Sequence[Run]) -> str:
     """A roundtable's header: topic, then a line per round with each seat's standing."""
     state = header_state(turn, runs)
     topic = literal(turn.prompt, 300) if turn.prompt else "*the question was deleted*"
-    lines = [f"**Roundtable** · {state}", "", f"> {topic}", ""]
+    # Who asked: behind a slash command there is no message of theirs.
+    lines = [f"**Roundtable** · {state} · asked by {literal(turn.asker)}", "", f"> {topic}", ""]
     last = {(run.step.round, run.step.seat): run for run in runs}
     for number in range(turn.rounds):
         marks: list[str] = []

@@ -119,7 +119,7 @@ def explain(engine: str, outcome: Outcome) -> str:
     detail = redact(tail(outcome.detail, 300)).replace("\n", " ").strip()
     if detail:
         detail = f" {detail}" if outcome.kind == "empty" else f" Details: {detail.rstrip('.')}."
-    reset = f" (it comes back: {outcome.reset_at})" if outcome.reset_at else ""
+    reset = f"; it comes back: {outcome.reset_at}" if outcome.reset_at else ""
     template = (_FIXABLE.get(outcome.kind) if outcome.fix else None) or _SAY[outcome.kind]
     text = template.format(engine=engine, detail=detail, reset=reset, fix=outcome.fix)
     return " ".join(text.split())

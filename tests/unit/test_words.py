@@ -23,7 +23,7 @@ def run(round_, seat, state):
 
 def test_header_shows_each_seat_in_each_round():
     text = header_text(TURN, [run(0, 0, "answered"), run(0, 1, "failed"), run(1, 0, "open")])
-    assert "round 2/2" in text
+    assert "round 2/2 · asked by Kim\n" in text
     assert "- Round 1: ✅ architect (claude), ⚠️ codex" in text
     assert "- Round 2: 💬 architect (claude), ▫️ codex" in text
 
