@@ -18,7 +18,8 @@ log = structlog.get_logger()
 
 EDIT_DEADLINE_S = 10.0
 MAX_DOING_CHARS = 80
-IDLE_EDIT_S = 10.0  # with nothing new to say, the clock alone is shown this often
+# With nothing new to say, the clock alone is shown this often: so many times a platform's pace.
+IDLE_PACES, IDLE_EDIT_S = 4, 10.0
 
 
 @dataclass(slots=True)
@@ -81,10 +82,11 @@ class StatusMessages:
     async def _edit_on(self, shown: _Shown) -> None:
         chat = self._chats[shown.conversation.key.chat]
         stop = (Button(f"stop:{shown.turn.id}", "Stop", "danger"),)
+        idle_s = min(IDLE_EDIT_S, IDLE_PACES * chat.limits.edit_interval_s)
         while True:
             await asyncio.sleep(chat.limits.edit_interval_s)
             try:
-                async with asyncio.timeout(IDLE_EDIT_S):
+                async with asyncio.timeout(idle_s):
                     await shown.news.wait()
             except TimeoutError:
                 pass  # nothing new: the clock is shown

@@ -220,8 +220,9 @@ class _Say:
             self._post("answer", texts)
         elif expected:
             seat, outcome = self.closing.seat, self.closing.outcome
-            why = explain(seat.engine, outcome) if outcome.kind == "empty" else ""
-            self.notice(f"{seat_name(seat)}: {why or 'it ended without saying anything.'}")
+            why = f"{seat.engine} ended without saying anything."
+            why = explain(seat.engine, outcome) if outcome.kind == "empty" else why
+            self.notice(_of(seat, why))
             self._absent()
 
     def failure(self, visible: str) -> None:
@@ -231,7 +232,7 @@ class _Say:
             self._post("answer", self._spoken(visible, label))
         reason = explain(seat.engine, self.closing.outcome)
         buttons = () if turn.kind == "roundtable" else (_retry(turn),)
-        self.notice(f"⚠️ {seat_name(seat)}: {reason}", buttons)
+        self.notice(f"⚠️ {_of(seat, reason)}", buttons)
         self._absent()
 
     def _spoken(self, text: str, label: str) -> tuple[str, ...]:
@@ -296,6 +297,11 @@ def _show_header(turn: Turn, voice: Voice, now: float) -> None:
     stop = (Button(f"stop:{turn.id}", "Stop", "danger"),) if going else ()
     texts = voice(conversation.key.chat, text, "")
     outbox.change_post(turn.header, texts[0], buttons=stop, now=now)
+
+
+def _of(seat: Participant, told: str) -> str:
+    """What is told names the engine already; who speaks is said where that is more."""
+    return f"{seat_name(seat)}: {told}" if seat.persona else told
 
 
 def _retry(turn: Turn) -> Button:

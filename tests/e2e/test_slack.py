@@ -344,7 +344,7 @@ async def test_a_process_ended_on_the_host_is_said_in_the_thread(slack, moot):
     spawned = await moot.event("run.spawned")
     os.kill(spawned["pid"], signal.SIGKILL)
     [notice] = await standing(slack, root, 1)
-    assert "⚠️ rehearsal" in notice
+    assert "⚠️ rehearsal " in notice  # once: its label would be the same word
     await moot.event("turn.ended", state="failed")
 
 
