@@ -71,7 +71,7 @@ class EngineTask:
         prompt: the person's text (or the follow-up's).
         resume: the engine session to go on with, or empty for a new one.
         cwd: absolute path of the project folder.
-        scratch: absolute path of the run's own folder (made with mode 0700) for files the CLI reads.
+        scratch: absolute path of the run's own folder (mode 0700) for files the CLI reads.
     """
 
     run_id: str
