@@ -33,6 +33,7 @@ $(VENV)/.run: requirements/run.txt pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements/dev.txt
+	@echo "Adding what the tests need (about a minute the first time) ..."
 	@$(INSTALL) requirements/dev.txt
 	@touch $@
 

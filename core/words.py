@@ -16,7 +16,6 @@ Mention me with a question and I answer in the thread; in a thread I take part i
 - `!stop` ends what runs and waits in this thread
 - `!status` shows what runs and waits
 - `!context` shows what the last run was told; `!context RUN` another one
-
 - `!help` shows this
 
 As slash commands: `/ask`, `/roundtable`, `/moot stop` … on Slack (inside a thread only with `!`), \
