@@ -7,7 +7,7 @@ it; on the path of every message that is most of what Moot adds to a run (docs/b
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
@@ -54,8 +54,7 @@ class Prepared(Generic[Row]):
 
     def rows(self, **values: Any) -> list[Row]:
         """The rows a SELECT finds."""
-        sql, params = self._bound(values)
-        return list(self._row.raw(sql, *params))
+        return fetch(self._row, *self._bound(values))
 
     def first(self, **values: Any) -> Row | None:
         """The first row a SELECT finds, or ``None``."""
@@ -70,6 +69,20 @@ class Prepared(Generic[Row]):
         """Run an INSERT, UPDATE or DELETE; how many rows it changed."""
         sql, params = self._bound(values)
         return meta_of(self._row).database.execute_sql(sql, params).rowcount
+
+
+def fetch(row: type[Row], sql: str, params: Sequence[Any]) -> list[Row]:
+    """Run a SELECT of columns of this table; its rows as peewee would make them."""
+    meta = meta_of(row)
+    cursor = meta.database.execute_sql(sql, params)
+    columns = [meta.columns[column[0]] for column in cursor.description]
+    found: list[Row] = []
+    for values in cursor.fetchall():
+        made = row(__no_default__=True)
+        for field, value in zip(columns, values, strict=True):
+            made.__data__[field.name] = field.python_value(value)
+        found.append(made)
+    return found
 
 
 def raw(value: Any) -> Any:

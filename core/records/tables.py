@@ -15,7 +15,7 @@ from peewee import (
 )
 from playhouse.sqlite_ext import FTS5Model, SearchField
 
-from core.records.prepared import insert_sql, meta_of, select_sql, update_sql
+from core.records.prepared import fetch, insert_sql, meta_of, select_sql, update_sql
 
 SCHEMA_VERSION = 1
 
@@ -45,8 +45,11 @@ class Table(Model):
         Raises:
             DoesNotExist: there is none.
         """
-        found: Any = cls.raw(select_sql(cls), pk).get()
-        return found
+        found = fetch(cls, select_sql(cls), (pk,))
+        if not found:
+            missing: Any = cls
+            raise missing.DoesNotExist(f"there is no {cls.__name__} {pk!r}")
+        return found[0]
 
     @classmethod
     def change(cls, pk: Any, **values: Any) -> int:

@@ -81,7 +81,9 @@ async def test_rows_by_key_are_as_peewee_makes_them(records):
             queued_at=2.0,
         )
         peewees = TurnRow.get(TurnRow.id == made.id)
-        assert peewees.__data__ == TurnRow.get_by_id(made.id).__data__
+        ours = TurnRow.get_by_id(made.id)
+        assert peewees.__data__ == ours.__data__
+        assert (ours.conversation_id, ours.conversation.root) == (found.id, "1")
         assert made.__data__.items() <= peewees.__data__.items()
         assert (peewees.state, peewees.header) == ("queued", None)
         assert TurnRow.change(made.id, state="running", header=None) == 1
