@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.console.chat import ConsoleChat
@@ -21,7 +22,8 @@ async def ask(
     """Ask in a new thread and return its messages once ``settled`` returns, oldest first.
 
     One text a message, ``who: text``; several lines stay lines. Status messages are gone by then.
-    ``width`` > 0 lays Markdown out for so many columns. The chat must be running.
+    ``width`` > 0 lays Markdown out for so many columns. The chat must be running. When cancelled
+    (Ctrl+C), the question is taken back: it would be gone on with at the next start.
 
     Raises:
         OSError: the room cannot be written.
@@ -30,8 +32,13 @@ async def ask(
     if isinstance(typed, Command):  # the same words as a message, for its answer to be a thread
         question = f"!{typed.name} {typed.text}"
     said = await chat.room.say(channel, "", chat.owner, question)
-    await chat.idle()
-    await settled()
+    try:
+        await chat.idle()
+        await settled()
+    except asyncio.CancelledError:
+        await chat.room.say(channel, said.root, chat.owner, "!stop")
+        await chat.idle()
+        raise
     return [_line(message, width) for message in chat.room.thread(said.root)]
 
 

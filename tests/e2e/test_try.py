@@ -143,11 +143,10 @@ async def test_after_kill_9_the_thread_is_there_and_its_question_is_answered(tmp
         await terminal.until(lambda: b"\x1b[?1049l" in terminal.raw)
 
 
-async def test_once_in_a_script(tmp_path):
+async def once(tmp_path: Path, question: str) -> asyncio.subprocess.Process:
     config = tmp_path / "moot.toml"
     config.write_text(f'[storage]\ndir = "{tmp_path}/data"\n[engines]\ndefault = "rehearsal"\n')
-    question = 'hello\n@@rehearse text="**an** answer\\n\\n- one" pull="memory: hello"@@'
-    process = await asyncio.create_subprocess_exec(
+    return await asyncio.create_subprocess_exec(
         str(MOOT),
         "try",
         "--config",
@@ -160,6 +159,29 @@ async def test_once_in_a_script(tmp_path):
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+
+
+async def test_once_interrupted_takes_the_question_back(tmp_path):
+    process = await once(tmp_path, "long @@rehearse hang@@")
+    room = tmp_path / "data/console/room.jsonl"
+    async with asyncio.timeout(DEADLINE_S):
+        while not (room.exists() and "is working" in room.read_text()):
+            await asyncio.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = await process.communicate()
+    assert process.returncode == 130
+    assert (out, b"Traceback" in err) == (b"", False)
+    # It would be waited for here if it were gone on with; it never ends.
+    process = await once(tmp_path, "short")
+    async with asyncio.timeout(DEADLINE_S):
+        out, _ = await process.communicate()
+    assert "> short" in out.decode()
+    assert "Stopped by" in room.read_text()
+
+
+async def test_once_in_a_script(tmp_path):
+    question = 'hello\n@@rehearse text="**an** answer\\n\\n- one" pull="memory: hello"@@'
+    process = await once(tmp_path, question)
     async with asyncio.timeout(DEADLINE_S):
         out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
