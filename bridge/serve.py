@@ -9,6 +9,7 @@ import structlog
 
 from bridge import logs
 from bridge.app import check_access, check_tokens, listen, make_chats, running
+from bridge.load import LAST_RESORT
 from config.settings import Settings
 from core.errors import BadSettings
 
@@ -38,6 +39,12 @@ async def serve(settings: Settings) -> int:
         loop.add_signal_handler(number, stop.set)
     async with running(settings, chats) as moot:
         log.info("started", chats=[chat.name for chat in chats], engine=moot.default_engine)
+        if moot.default_engine == LAST_RESORT and not settings.engines.default:
+            log.warning(
+                "engine.none",
+                fix="No coding agent was found installed and signed in (`moot engines` shows why); "
+                f"until then {LAST_RESORT} answers, which has no model.",
+            )
         listening = asyncio.create_task(listen(moot, chats))
         stopping = asyncio.create_task(stop.wait())
         try:

@@ -90,6 +90,14 @@ async def test_a_mention_becomes_a_threaded_answer_and_a_reply_follows_up(world,
     assert "more" in second
 
 
+async def test_that_there_is_no_agent_is_said_at_the_start(world: LoopbackDiscord, tmp_path: Path):
+    bare = {**env(world), "PATH": "/nowhere", "OLLAMA_HOST": "http://127.0.0.1:9"}
+    async with Product(tmp_path, settings(world, engines={}), bare) as product:
+        await product.start("discord")
+        [said] = product.logged("engine.none")
+        assert "moot engines" in said["fix"]
+
+
 async def test_nothing_is_said_about_voice(moot: Product):
     assert not [line for line in moot.lines if "voice" in line]
 
