@@ -231,8 +231,13 @@ def mark_sent(outbox_id: int, message_id: str, root: str | None, now: float) -> 
 
 
 def mark_busy(outbox_id: int, due_at: float, tried_at: float | None) -> None:
-    """This attempt took no effect; try again at ``due_at``. ``tried_at`` is of earlier attempts."""
-    OutboxRow.change(outbox_id, due_at=due_at, tried_at=tried_at)
+    """This attempt took no effect; try again at ``due_at``. ``tried_at`` is of earlier attempts.
+
+    It does not count: a long storm of limits must not use up the tries of a post.
+    """
+    OutboxRow.update(due_at=due_at, tried_at=tried_at, attempts=OutboxRow.attempts - 1).where(
+        OutboxRow.id == outbox_id
+    ).execute()
 
 
 def mark_unsure(outbox_id: int, due_at: float) -> None:

@@ -87,3 +87,14 @@ async def test_a_post_that_never_works_is_given_up_and_said(records, monkeypatch
     assert paper.posted[0] == "two"
     assert "could not be posted" in paper.posted[1]
     assert await records.do(outbox.undelivered) == (0, 1)
+
+
+async def test_a_platform_that_was_busy_for_long_does_not_use_up_the_tries(records, monkeypatch):
+    """A storm of 429s, then one cut connection: the answer was given up for the sum of both."""
+    monkeypatch.setattr(module, "MAX_ATTEMPTS", 3)
+    paper = Paper(*(ChatBusy(0.05) for _ in range(5)), ChatUnsure("cut"))
+    await owe(records, "one")
+    async with delivering(records, paper):
+        await until(lambda: paper.posted)
+    assert paper.posted == ["one"]
+    assert await records.do(outbox.undelivered) == (0, 0)
