@@ -77,7 +77,7 @@ async def test_a_mention_becomes_a_threaded_answer_and_a_reply_follows_up(slack,
 
 
 async def test_an_event_that_comes_again_makes_one_turn(slack, moot):
-    slack.events.copies = 3
+    slack.events.duplicate = True
     root = await slack.mention("once?")
     await standing(slack, root, 1)
     await slack.say("more", thread=root)
