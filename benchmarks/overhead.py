@@ -309,6 +309,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20, help="pairs of runs (default 20)")
     parser.add_argument("--stages", action="store_true", help="show the log's stages as well")
     args = parser.parse_args()
+    if not hasattr(os, "pidfd_open"):
+        print("this benchmark needs Linux (pidfd)", file=sys.stderr)
+        return 1
     if why := fetch():
         print(why, file=sys.stderr)
         return 1
