@@ -267,6 +267,7 @@ async def _engines(settings: Settings) -> list[Check]:
         told += ["not signed in"] if info.installed and info.signed_in is False else []
         told += ["answers by default"] if wanted else []
         told += [info.detail] if info.detail else []
+        told += ["has no model, quotes the question"] if info.name == LAST_RESORT else []
         fix = f"Install {info.name} and sign in, or set [engines] default to another one."
         ok = usable or not wanted
         checks.append(
@@ -276,7 +277,7 @@ async def _engines(settings: Settings) -> list[Check]:
     if default == LAST_RESORT and not settings.engines.default and _serves(settings):
         at = next(i for i, check in enumerate(checks) if check.name == f"engine {default}")
         told = "answers by default, for no agent was found installed and signed in"
-        checks[at] = replace(checks[at], detail=f"{told}; it has no model")
+        checks[at] = replace(checks[at], detail=f"{told}; has no model, quotes the question")
     return checks
 
 

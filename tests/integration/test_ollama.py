@@ -76,7 +76,8 @@ async def test_nobody_listens() -> None:
     info = await probe(ENGINE(EngineConfig(base_url=url)), {})
     assert (info.installed, info.signed_in) == (False, None)
     assert url in info.detail
-    assert "nothing listens" in info.detail
+    assert info.detail.endswith(f"nothing answers at {url.removeprefix('http://')}")
+    assert info.detail.endswith(outcome.detail)
 
 
 async def test_an_error_in_mid_stream(models: FakeModels) -> None:

@@ -110,7 +110,16 @@ def _ending(work: asyncio.Future[None], exchange: _Exchange) -> Exit:
             return Exit(status=exchange.status)
         if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
             if exchange.status is None:
-                return Exit(why="unreachable", detail=str(error) or type(error).__name__)
+                return Exit(why="unreachable", detail=why_unreachable(error))
             return Exit(status=exchange.status, detail="the connection ended in mid-answer")
         raise error
     return Exit(why="cancelled", status=exchange.status)
+
+
+def why_unreachable(error: BaseException) -> str:
+    """Why there was no answer, in words for people."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return f"there is no host {error.host}"
+    if type(error) is aiohttp.ClientConnectorError:  # its kinds (a certificate) say more
+        return f"nothing answers at {error.host}:{error.port}"
+    return str(error) or type(error).__name__

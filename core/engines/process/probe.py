@@ -17,6 +17,7 @@ import aiohttp
 
 from core.engines.process import tree
 from core.engines.process.environment import child_environment
+from core.engines.process.http import why_unreachable
 from core.model import EngineConfig, EngineInfo, HttpCall
 from core.streams import redact, tail
 
@@ -156,9 +157,7 @@ async def _ping(
         ):
             body = await response.read()
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-        why = redact(tail(str(error) or "timed out", 120))
-        if isinstance(error, aiohttp.ClientConnectorError):
-            why = "nothing listens there"
+        why = redact(tail(why_unreachable(error), 120))
         return replace(info, detail=f"no answer from {request.url}: {why}")
     usable, detail = judge(body)
     return replace(info, installed=True, signed_in=usable, detail=detail)
