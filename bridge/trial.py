@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
+import sys
 import time
 
 import structlog
@@ -79,12 +81,18 @@ def banner(moot: Moot) -> tuple[str, ...]:
     engine = moot.default_engine
     who = f"{engine} answers here."
     if engine == "rehearsal":
-        who = REHEARSAL if moot.settings.engines.default else f"{NO_AGENT} {REHEARSAL}"
+        who = REHEARSAL if moot.settings.engines.default else f"{no_agent()} {REHEARSAL}"
     return who, "Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable."
 
 
-NO_AGENT = (
-    "No coding agent was found installed and signed in (`moot engines` shows why). Install Claude "
-    "Code, Codex, Gemini CLI or OpenCode, sign in, and start again."
-)
+def no_agent() -> str:
+    """Why the rehearsal answers, with the command as it can be typed here."""
+    # After `make run` the program is in .venv, and not on the PATH.
+    command = "moot" if shutil.which("moot") else sys.argv[0]
+    return (
+        f"No coding agent was found installed and signed in (`{command} engines` shows why). "
+        "Install Claude Code, Codex, Gemini CLI or OpenCode, sign in, and start again."
+    )
+
+
 REHEARSAL = "`rehearsal` answers here: a scripted engine without a model that quotes your question."

@@ -70,7 +70,9 @@ class Terminal:
 
 
 @asynccontextmanager
-async def trying(folder: Path) -> AsyncIterator[Terminal]:
+async def trying(
+    folder: Path, engines: str = 'default = "rehearsal"', **env: str
+) -> AsyncIterator[Terminal]:
     """``moot try`` in a terminal of its own; killed at the end if it still runs."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
@@ -78,15 +80,14 @@ async def trying(folder: Path) -> AsyncIterator[Terminal]:
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     config = folder / "moot.toml"
     config.write_text(
-        f'[storage]\ndir = "{folder}/data"\n'
-        '[log]\nlevel = "debug"\n[engines]\ndefault = "rehearsal"\n'
+        f'[storage]\ndir = "{folder}/data"\n[log]\nlevel = "debug"\n[engines]\n{engines}\n'
     )
     process = await asyncio.create_subprocess_exec(
         str(MOOT),
         "try",
         "--config",
         str(config),
-        env={**base_env(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+        env={**base_env(home), "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},
         cwd=folder,
         stdin=slave,
         stdout=slave,
@@ -120,6 +121,14 @@ async def test_a_question_is_asked_answered_and_the_terminal_given_back(tmp_path
     log = [json.loads(line) for line in (tmp_path / "data/console.log").read_text().splitlines()]
     assert any(entry["event"] == "ready" for entry in log)
     assert "하늘" not in json.dumps(log, ensure_ascii=False)
+
+
+async def test_without_any_agent_it_says_what_to_look_at(tmp_path):
+    ollama = {"OLLAMA_HOST": "http://127.0.0.1:9"}
+    async with trying(tmp_path, "", PATH="/nowhere", **ollama) as terminal:
+        await terminal.sees("No coding agent was found")
+        # Where it is not on the PATH, the command is shown as it was called.
+        await terminal.until(lambda: "bin/moot" in regex.sub(r"[\s▌]", "", terminal.seen))
 
 
 async def test_after_kill_9_the_thread_is_there_and_its_question_is_answered(tmp_path):
