@@ -16,6 +16,7 @@ from tests.peers.discord import LoopbackDiscord
 from tests.peers.slack import LoopbackSlack
 
 pytestmark = [pytest.mark.crash, pytest.mark.peers]
+on_one = pytest.mark.parametrize("people", ["slack"], indirect=True)  # no platform differs there
 
 
 @pytest.fixture(params=["slack", "discord"])
@@ -75,6 +76,7 @@ async def test_the_same_words_asked_twice_are_two_threads_after_an_outage(people
     assert roots[0] == first
 
 
+@on_one
 async def test_a_run_that_may_write_is_not_begun_again_until_somebody_says_so(people):
     lane = people.lane
     lane.arm([at("run.spawned")])
@@ -95,6 +97,7 @@ async def test_a_run_that_may_write_is_not_begun_again_until_somebody_says_so(pe
     assert written.exists()
 
 
+@on_one
 async def test_a_run_cut_off_twice_is_told_and_can_be_tried_again(people):
     lane = people.lane
     lane.arm([at("run.spawned")])
@@ -110,6 +113,7 @@ async def test_a_run_cut_off_twice_is_told_and_can_be_tried_again(people):
     await lane.product.event("turn.ended", state="done")
 
 
+@on_one
 async def test_a_recovery_cut_off_again_and_again_counts_as_one_cut(people):
     lane = people.lane
     lane.arm([at("run.spawned")])
