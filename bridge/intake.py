@@ -145,6 +145,8 @@ class _Taken:
             addressed = True
         else:
             addressed = engaged and event.in_thread and not event.mentions_others
+        if (addressed or known) and messages.is_gone(event.key, event.message_id):
+            return
         if not addressed:
             if known:
                 messages.add_event(known.id, event, addressed=False)
@@ -202,7 +204,9 @@ class _Taken:
     def _delete(self) -> None:
         event = self.event
         message_id = messages.remove(event.key, event.message_id, self.now)
-        if message_id:
+        if message_id is None:
+            messages.note_gone(event.key, event.message_id, self.now)
+        else:
             for turn in turns.withdraw_prompt(message_id, self.now):
                 self.acts.unquote(turn)
 

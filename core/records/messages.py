@@ -202,6 +202,23 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
     return row.id
 
 
+def note_gone(key: ConversationKey, platform_id: str, now: float) -> None:
+    """A message was deleted that is not known: should it come late, it is not taken in."""
+    first_time(_gone_id(key, platform_id), now)
+
+
+def is_gone(key: ConversationKey, platform_id: str) -> bool:
+    """Whether the message was deleted before it came."""
+    return _gone.first(event_id=_gone_id(key, platform_id)) is not None
+
+
+_gone = Prepared(EventRow, lambda event_id: EventRow.select().where(EventRow.event_id == event_id))
+
+
+def _gone_id(key: ConversationKey, platform_id: str) -> str:
+    return f"gone:{key.chat}:{key.space}:{key.channel}:{platform_id}"
+
+
 def _heard(key: ConversationKey, platform_id: str) -> MessageRow | None:
     # An edit or deletion may not tell its thread, so the channel and the message's id decide.
     return (

@@ -305,6 +305,16 @@ async def test_a_deleted_question_is_withdrawn_and_forgotten(house):
     assert await house.records.do(messages.search, 1, "secret", 5) == ()
 
 
+@pytest.mark.parametrize("root", [None, "0"])
+async def test_a_deletion_that_overtakes_its_message_is_heeded(house, root):
+    """Slack brings an event again that was not acknowledged: the deletion may come first."""
+    await house.say("hello", at="0", mention=True)
+    await house.say("", at="1", root=root, kind="delete", event_id="del-1")
+    await house.say("secret plan", at="1", root=root, mention=True)
+    assert await house.turns() == [("hello", "queued")]
+    assert await house.messages() == [("Kim", "hello")]
+
+
 async def test_retry_runs_the_same_question_once_more(house):
     await house.say("start", mention=True)
     await house.records.do(turns.end_turn, 1, "failed", "x", 1.0)
