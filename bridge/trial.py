@@ -10,11 +10,14 @@ import time
 
 import structlog
 
-from adapters.console.chat import ConsoleChat
+from adapters.console.chat import CHAT, SPACE, ConsoleChat
+from adapters.console.ledger import FIRST_CHANNEL
 from adapters.console.room import Room
 from bridge import logs
-from bridge.app import Moot, running
+from bridge.app import Moot, project_of, running
+from bridge.load import LAST_RESORT
 from config.settings import Settings
+from core.model import ConversationKey
 from core.records import turns
 
 log = structlog.get_logger()
@@ -79,10 +82,22 @@ async def settled(moot: Moot) -> None:
 def banner(moot: Moot) -> tuple[str, ...]:
     """What the room says first."""
     engine = moot.default_engine
-    who = f"{engine} answers here."
-    if engine == "rehearsal":
+    if engine != LAST_RESORT:
+        who = f"{engine} answers here. {_place(moot.settings)}"
+    else:
         who = REHEARSAL if moot.settings.engines.default else f"{no_agent()} {REHEARSAL}"
     return who, "Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable."
+
+
+def _place(settings: Settings) -> str:
+    """Where the engines work for the first channel, and what they may do there."""
+    project = project_of(settings, ConversationKey(CHAT, SPACE, FIRST_CHANNEL, ""))
+    if not project.own:
+        return f"It works in `{project.path}` (permission: {project.permission})."
+    return (
+        "It sees an empty folder; for it to see your code, write into `moot.toml` a table "
+        f'`[projects.mine]` with `path = "~/src/mine"` and `channels = ["{CHAT}:{FIRST_CHANNEL}"]`.'
+    )
 
 
 def no_agent() -> str:

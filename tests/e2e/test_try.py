@@ -131,6 +131,15 @@ async def test_without_any_agent_it_says_what_to_look_at(tmp_path):
         await terminal.until(lambda: "bin/moot" in regex.sub(r"[\s▌]", "", terminal.seen))
 
 
+async def test_the_room_says_where_the_engine_works(tmp_path):
+    async with trying(tmp_path, 'default = "claude"') as terminal:
+        await terminal.sees("claude answers here")
+        await terminal.sees("[projects.mine]")
+    project = f'[projects.x]\npath = "{tmp_path}"\nchannels = ["console:general"]'
+    async with trying(tmp_path, f'default = "claude"\n{project}') as terminal:
+        await terminal.sees("plan).")
+
+
 async def test_after_kill_9_the_thread_is_there_and_its_question_is_answered(tmp_path):
     async with trying(tmp_path) as terminal:
         await terminal.sees("Ask something")
