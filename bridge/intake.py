@@ -189,7 +189,7 @@ class _Taken:
         event = self.event
         message_id = messages.change_text(event.key, event.message_id, event.text, self.now)
         turn = turns.of_prompt(message_id) if message_id else None
-        if turn is None or turn.state != "queued" or not self.intake.door.allows(event.author):
+        if not message_id or turn is None or not self.intake.door.allows(event.author):
             return
         command, text = typed_command(event.text) or _bare_word(event) or ("ask", event.text)
         try:
@@ -197,9 +197,9 @@ class _Taken:
         except BadInput:
             return  # the question as it was first asked still stands
         if isinstance(intention, Ask):
-            turns.change_prompt(turn.id, intention.prompt)
+            turns.change_prompt(message_id, intention.prompt)
         elif isinstance(intention, Convene):
-            turns.change_prompt(turn.id, intention.topic)
+            turns.change_prompt(message_id, intention.topic)
 
     def _delete(self) -> None:
         event = self.event

@@ -175,16 +175,24 @@ def latest(conversation_id: int) -> Turn | None:
 
 
 def of_prompt(message_id: int) -> Turn | None:
-    """The turn that answers this message, if it is one."""
-    row = TurnRow.get_or_none(TurnRow.prompt_message == message_id)
+    """The turn that answers this message, if it is one: the newest, when it was asked again."""
+    row = (
+        TurnRow.select()
+        .where(TurnRow.prompt_message == message_id)
+        .order_by(TurnRow.id.desc())
+        .first()
+    )
     return to_turn(row) if row else None
 
 
-def change_prompt(turn_id: int, prompt: str) -> bool:
-    """An edit of a question that still waits changes it; False when it is too late."""
+def change_prompt(message_id: int, prompt: str) -> bool:
+    """An edit of a question that waits, or may be asked again, changes it; False: too late."""
     changed = (
         TurnRow.update(prompt=prompt)
-        .where((TurnRow.id == turn_id) & (TurnRow.state == "queued"))
+        .where(
+            (TurnRow.prompt_message == message_id)
+            & TurnRow.state.in_(("queued", "failed", "cancelled"))
+        )
         .execute()
     )
     return bool(changed)

@@ -315,6 +315,18 @@ async def test_a_deletion_that_overtakes_its_message_is_heeded(house, root):
     assert await house.messages() == [("Kim", "hello")]
 
 
+@pytest.mark.parametrize("edited", ["before the retry", "while the retry waits"])
+async def test_a_retry_asks_the_newest_text_of_an_edited_question(house, edited):
+    await house.say("wat?", mention=True)
+    await house.records.do(turns.end_turn, 1, "failed", "x", 1.0)
+    if edited == "before the retry":
+        await house.say("what?", mention=True, kind="edit", event_id="edit-1")
+    assert (await house.act("button", "retry:1", event_id="b1")).text == "Trying again."
+    if edited == "while the retry waits":
+        await house.say("what?", mention=True, kind="edit", event_id="edit-1")
+    assert (await house.turns())[1] == ("what?", "queued")
+
+
 async def test_retry_runs_the_same_question_once_more(house):
     await house.say("start", mention=True)
     await house.records.do(turns.end_turn, 1, "failed", "x", 1.0)
