@@ -112,5 +112,7 @@ Screen { background: $background; }
     & .text-area--cursor-line { background: transparent; }
     & .text-area--placeholder { color: $foreground 45%; }
 }
+/* At the top: below they would hide the line one is writing. */
+ToastRack { dock: top; align: right top; margin: 1 1 0 0; }
 Footer { background: $background; }
 """

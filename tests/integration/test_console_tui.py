@@ -283,6 +283,8 @@ async def test_a_refused_line_stays_in_the_composer_and_says_why(tmp_path, monke
         await seat.pilot.press("enter")
         await seat.sees("name is 1 to 40 letters")
         assert seat.app.query_one(Composer).text == "/channel ../x"
+        [note] = seat.app.screen.query("Toast")
+        assert not note.region.overlaps(seat.app.query_one(Composer).region)
         seat.app.query_one(Composer).clear()
 
         def full(_fd, _data):
