@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -167,6 +168,7 @@ def _translated(method: str, answer: Any) -> ChatBusy | ChatUnsure | ChatRefused
 def _retry_after(headers: Mapping[str, str]) -> float:
     lower = {k.lower(): v for k, v in headers.items()}
     try:
-        return max(float(lower.get("retry-after", DEFAULT_RETRY_AFTER_S)), 0.0)
-    except ValueError:
+        wait_s = float(lower.get("retry-after", DEFAULT_RETRY_AFTER_S))
+    except ValueError:  # a date, or anything else that a proxy makes up
         return DEFAULT_RETRY_AFTER_S
+    return max(wait_s, 0.0) if math.isfinite(wait_s) else DEFAULT_RETRY_AFTER_S

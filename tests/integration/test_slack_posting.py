@@ -175,6 +175,17 @@ async def test_a_look_up_that_fails_sends_nothing(slack, chat) -> None:
 # --- trouble -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("header", ["nan", "inf", "Wed, 21 Oct 2026 07:28:00 GMT", ""])
+async def test_a_wait_that_is_no_number_is_some_seconds(slack, chat, header) -> None:
+    body = {"ok": False, "error": "ratelimited"}
+    slack.api.faults.append(
+        Fault("chat.postMessage", status=429, body=body, headers={"Retry-After": header})
+    )
+    with pytest.raises(ChatBusy) as busy:
+        await chat.post(at(), Post("n1", "x"))
+    assert busy.value.retry_after_s == 5
+
+
 async def test_rate_limits_say_how_long(slack, chat) -> None:
     root = await slack.say("q")
     slack.rate_limit("chat.postMessage", retry_after_s=7)
