@@ -11,6 +11,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from adapters.discord.commands import command_tree, sync_if_changed
+from adapters.discord.missed import missed
 from adapters.discord.receiving import Receiver
 
 log = structlog.get_logger(__name__)
@@ -87,6 +88,16 @@ class MootClient(discord.Client):
         """The session goes on; what was missed has been replayed."""
         if self._receiver is not None:
             self._receiver.ready()
+
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        """A server comes into view: with every new session, and after a breakdown of its own."""
+        if self._receiver is not None:
+            for message in await missed(guild):
+                self._receiver.message(message)
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        """So is one called that the session's beginning did not list as unavailable."""
+        await self.on_guild_available(guild)
 
     async def on_message(self, message: discord.Message) -> None:
         """A message anywhere."""

@@ -391,6 +391,17 @@ async def test_a_lost_connection_loses_no_question(world, moot):
     assert world.gateway.resumes == 1
 
 
+async def test_a_question_asked_during_a_restart_is_answered(world, moot):
+    before = world.alice.ask(world.channel, "before?")
+    await standing(world, before, 1)
+    await moot.stop()
+    world.alice.say(before, "and a follow-up?")
+    during = world.alice.ask(world.channel, "during?")
+    await moot.start("discord")
+    assert "during?" in (await standing(world, during, 1))[0]
+    assert "and a follow-up?" in (await standing(world, before, 2))[1]
+
+
 async def test_a_refused_token_is_called_by_its_name(world, tmp_path):
     refused = {"MOOT__DISCORD__TOKEN": world.token + "x"}
     async with Product(tmp_path, settings(world), refused) as product:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from adapters.discord import missed
 from core.model import ConversationKey
 from tests.integration.discord.room import post, running
 from tests.peers.discord import LoopbackDiscord
@@ -172,3 +173,43 @@ async def test_other_bots_are_marked(world, ears):
     world.person("ci", bot=True).say(world.channel, "build 41 failed")
     event = await ears.event("build 41")
     assert event.author.kind == "bot"
+
+
+async def test_what_was_written_while_nobody_listened_is_heard_in_order(world):
+    """A restart loses nothing: Discord delivers nothing that came while there was no session."""
+    first = world.alice.ask(world.channel, "first")
+    thread = world.alice.open_thread(world.channel, "t", first)
+    world.bob.say(thread, "second")
+    world.alice.ask(world.channel, "third")
+    async with running(world) as (_, ears):
+        await ears.event("third")
+        assert (await ears.event("second")).key.root == thread
+        in_channel = [e for e in ears.events if not e.in_thread]
+        assert [e.text for e in in_channel] == ["first", "third"]
+        assert in_channel[0].event_id == f"discord:{world.channel}:{first}"
+        assert in_channel[0].mentions_us
+        assert in_channel[0].author.trusted
+        assert len(ears.events) == 3
+
+
+async def test_what_a_session_that_is_not_taken_back_missed_is_heard(world, ears):
+    world.gateway.forget_sessions()
+    await world.gateway.disconnect()
+    world.alice.ask(world.channel, "meanwhile")
+    await ears.event("meanwhile", timeout_s=20)
+
+
+async def test_an_older_question_and_a_closed_channel_are_left_alone(world, monkeypatch):
+    closed = world.make_channel("closed")
+    world.alice.ask(closed, "not for us")
+    world.deny(closed, "view_channel")
+    async with running(world) as (_, ears):
+        world.alice.ask(world.channel, "now")
+        await ears.event("now")
+        assert [e.text for e in ears.events] == ["now"]
+        assert ("GET", f"/channels/{closed}/messages") not in world.requests
+    monkeypatch.setattr(missed, "LOOK_BACK_S", 0.0)
+    async with running(world) as (_, ears):
+        world.alice.ask(world.channel, "later")
+        await ears.event("later")
+        assert [e.text for e in ears.events] == ["later"]
