@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.message import Message
 from textual.widgets import Button as PushButton
 from textual.widgets import Footer, Markdown, OptionList, Static
@@ -131,7 +133,19 @@ class RoomApp(App[None]):
 
     async def on_room_changed(self, event: RoomChanged) -> None:
         """Bring the open thread and the list up to date."""
-        change = event.change
+        with self._while_open():
+            await self._bring_up_to_date(event.change)
+
+    @contextmanager
+    def _while_open(self) -> Iterator[None]:
+        """What still comes while the room is being left finds no screen, and needs none."""
+        try:
+            yield
+        except (NoMatches, ScreenStackError):
+            if self.is_running and self.screen_stack and self.query("#thread"):
+                raise
+
+    async def _bring_up_to_date(self, change: Change) -> None:
         message = change.message
         if message is not None:
             if message.root == self._root:
@@ -148,7 +162,10 @@ class RoomApp(App[None]):
 
     async def on_whispered(self, event: Whispered) -> None:
         """Show a reply where the person acted, or as a note if they have moved on."""
-        whisper = event.whisper
+        with self._while_open():
+            await self._whisper(event.whisper)
+
+    async def _whisper(self, whisper: Whisper) -> None:
         for button in self.query(ActionButton):
             button.disabled = False
         if (whisper.channel, whisper.root) == (self._channel, self._root):

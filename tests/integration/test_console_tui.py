@@ -14,10 +14,10 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from adapters.console.chat import ConsoleChat
-from adapters.console.ledger import FIRST_CHANNEL
+from adapters.console.chat import ConsoleChat, Whisper
+from adapters.console.ledger import FIRST_CHANNEL, Change
 from adapters.console.room import Room
-from adapters.console.tui import RoomApp
+from adapters.console.tui import RoomApp, RoomChanged, Whispered
 from adapters.console.widgets import ActionButton, Composer, MessageView, Sidebar, WhisperView
 from core.model import Button, ChatEvent, ConversationKey, Post, Reply
 
@@ -371,6 +371,21 @@ async def test_a_narrow_window(tmp_path):
         await seat.pilot.press("down", "enter")
         await seat.sees("› narrow")
         assert seat.app.query_one(Sidebar).region.width == 0
+
+
+async def test_what_arrives_while_one_leaves_is_no_fault(tmp_path):
+    async with sitting(tmp_path) as seat:
+        await seat.send("first")
+        changes: list[Change] = []
+        seat.room.watch(changes.append)
+        await seat.post(seat.events[0].key, "answer")
+        await seat.sees("answer")
+        key = seat.events[0].key
+        # As in the middle of leaving: the widgets are gone, and the messages still come.
+        await seat.app.query_one("#thread").remove()
+        seat.app.post_message(RoomChanged(changes[0]))
+        seat.app.post_message(Whispered(Whisper(key.channel, key.root, Reply("here"))))
+        await seat.pilot.pause()
 
 
 async def test_leaving(tmp_path):
