@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from core.errors import ChatBusy, ChatRefused, ChatUnsure
+from core.errors import ChatBusy, ChatRefused, ChatUnsure, MootError
 from core.model import Outgoing, Post, Posted
 from core.ports import Chat
-from core.records import outbox
+from core.records import messages, outbox, runs
 from core.records.thread import Records
+from core.words import literal
 
 log = structlog.get_logger()
 
@@ -42,6 +43,7 @@ class Delivery:
         self._on_posted = on_posted
         self._wake = asyncio.Event()
         self._draining: set[int] = set()
+        self._told: set[int] = set()  # turns whose asker was told alone, in this life
 
     def wake(self) -> None:
         """Look for owed posts now."""
@@ -161,15 +163,51 @@ class Delivery:
     async def _refused(
         self, item: Outgoing, refused: ChatRefused, bound: dict[str, object]
     ) -> bool:
-        """Kept as dead with the reason; an answer that is lost to the thread is said there once."""
+        """Kept as dead with the reason; an answer that is lost to the thread is said there once.
+
+        Where that cannot be said either, whoever asked is told alone.
+        """
         log.warning("post.refused", why=str(refused), code=refused.code, **bound)
+        place = item.conversation
 
         def write() -> None:
             outbox.mark_dead(item.id, f"{refused.code} {refused}".strip())
             if item.kind == "answer" and item.op == "post":
                 say = f"⚠️ A part of the answer could not be posted here: {refused}"
-                texts = self._render(item.conversation.key.chat, say)
-                outbox.add_post(item.conversation.id, "notice", texts, now=time.time())
+                texts = self._render(place.key.chat, say)
+                if not outbox.says_already(place.id, texts[0], item.run_id):
+                    outbox.add_post(
+                        place.id, "notice", texts, run_id=item.run_id or None, now=time.time()
+                    )
 
         await self._records.do(write)
+        if item.kind == "notice" and item.op == "post" and item.run_id and not place.direct:
+            await self._tell_asker(item, refused)
         return True
+
+    async def _tell_asker(self, item: Outgoing, refused: ChatRefused) -> None:
+        """Say to whoever asked, alone, that nothing can be posted where they asked; once a turn."""
+        asked = await self._records.do(runs.asked_in, item.run_id)
+        if asked is None or asked[0] in self._told:
+            return
+        turn_id, asker, prompt = asked
+        self._told.add(turn_id)
+        chat, _, person = asker.partition(":")
+        try:
+            async with asyncio.timeout(CALL_DEADLINE_S):
+                key = await self._chats[chat].direct(person)
+        except (MootError, TimeoutError) as error:
+            log.warning("asker.not_told", turn=turn_id, why=str(error) or "no answer in time")
+            return
+        if key is None:
+            return
+        what = f"“{literal(prompt)}”" if prompt else "something that was deleted"
+        say = f"⚠️ You asked me {what}, and nothing can be posted there: {refused}"
+        texts = self._render(chat, say)
+
+        def write() -> None:
+            alone = messages.open_conversation(key, direct=True, in_thread=False, now=time.time())
+            outbox.add_post(alone.id, "notice", texts, now=time.time())
+
+        await self._records.do(write)
+        self.wake()

@@ -78,6 +78,13 @@ class Chat(Protocol):
         """
         ...
 
+    async def direct(self, person: str) -> ConversationKey | None:
+        """Where to write to a person (``Author.id``) alone; ``None`` if this platform cannot.
+
+        Raises as ``post`` does.
+        """
+        ...
+
     async def checks(self) -> list[Check]:
         """What ``moot doctor`` asks of this platform: tokens, kinds, scopes, intents."""
         ...

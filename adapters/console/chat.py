@@ -238,6 +238,10 @@ class ConsoleChat:
         ]
         return tuple(said[-limit:] if limit > 0 else ())
 
+    async def direct(self, person: str) -> ConversationKey | None:  # noqa: ARG002
+        """See ``Chat.direct``: whoever sits here sees the whole room."""
+        return None
+
     async def checks(self) -> list[Check]:
         """See ``Chat.checks``: the room's folder can be used, or why not."""
         folder = self.room.folder

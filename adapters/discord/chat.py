@@ -131,6 +131,15 @@ class DiscordChat:
             raise ChatBusy(1.0, "not connected to Discord")
         return await history.thread(client, key, limit, Lookups(client).me())
 
+    async def direct(self, person: str) -> ConversationKey | None:
+        """See ``Chat.direct``."""
+        client = self._client
+        if client is None:
+            raise ChatBusy(1.0, "not connected to Discord")
+        async with answered(DOCTOR_S):
+            channel = await client.create_dm(discord.Object(int(person)))
+        return ConversationKey(CHAT, "", str(channel.id), "")
+
     def _sending(self) -> Poster:
         if self._poster is None:
             raise ChatBusy(1.0, "not connected to Discord")

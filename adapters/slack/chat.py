@@ -231,6 +231,10 @@ class SlackChat:
         said = (to_said(message, me, known) for message in found)
         return tuple(s for s in said if s is not None)
 
+    async def direct(self, person: str) -> ConversationKey | None:
+        """See :meth:`core.ports.Chat.direct`; Slack takes a person's id for a channel's."""
+        return ConversationKey("slack", (await self._who()).team_id, person, "")
+
     async def checks(self) -> list[Check]:
         """See :meth:`core.ports.Chat.checks`."""
         return await doctor.checks(self._config, self._api)

@@ -250,6 +250,19 @@ def mark_dead(outbox_id: int, why: str) -> None:
     OutboxRow.change(outbox_id, state="dead", error=why, tried_at=None)
 
 
+def says_already(conversation_id: int, text: str, run_id: str) -> bool:
+    """Whether the conversation was told, or is to be told, the same of this run."""
+    return (
+        OutboxRow.select()
+        .where(
+            (OutboxRow.conversation == conversation_id)
+            & (OutboxRow.run == run_id)
+            & (OutboxRow.text == text)
+        )
+        .exists()
+    )
+
+
 def posted_id(outbox_id: int) -> str:
     """The platform's id of a sent post, or an empty string."""
     row = OutboxRow.get_or_none(OutboxRow.id == outbox_id)

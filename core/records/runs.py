@@ -124,6 +124,15 @@ def set_hits(run_id: str, hits: Sequence[int]) -> bool:
     return known
 
 
+def asked_in(run_id: str) -> tuple[int, str, str] | None:
+    """The turn of a run, who asked (``"slack:U1"``) and what; ``None`` for an unknown run."""
+    run = RunRow.get_or_none(RunRow.id == run_id)
+    if run is None:
+        return None
+    turn = TurnRow.get_by_id(run.turn_id)
+    return turn.id, turn.asker_key, turn.prompt
+
+
 def status_of(run_id: str) -> int | None:
     """The outbox id of the run's status message."""
     return RunRow.get_by_id(run_id).status

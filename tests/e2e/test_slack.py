@@ -283,6 +283,10 @@ async def test_c173_a_refusal_is_not_retried_and_others_go_on(slack, moot):
     other = await slack.mention("second")
     await slack.wait_for_answer(other, containing="second")
     assert len(slack.calls("chat.postMessage")) < 12
+    await moot.event("post.marked", kind="notice")
+    [alone] = [m.text for m in await slack.seen(await slack.dm_channel()) if m.user == "U0BOT"]
+    assert "first" in alone
+    assert "archived" in alone
     assert not any("⏳" in seen.text for seen in await slack.answers(root))
 
 

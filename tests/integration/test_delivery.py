@@ -98,3 +98,15 @@ async def test_a_platform_that_was_busy_for_long_does_not_use_up_the_tries(recor
         await until(lambda: paper.posted)
     assert paper.posted == ["one"]
     assert await records.do(outbox.undelivered) == (0, 0)
+
+
+async def test_pieces_of_one_answer_that_are_refused_are_said_once(records):
+    paper = Paper(ChatRefused("no"), ChatRefused("no"), ChatRefused("no"))
+    texts = ("one", "two", "three")
+    await records.do(outbox.add_post, 1, "answer", texts, run_id="r1", now=time.time())
+    async with delivering(records, paper):
+        await until(lambda: paper.posted)
+        await until(lambda: not paper.troubles)
+    assert await records.do(outbox.undelivered) == (0, 3)
+    assert len(paper.posted) == 1
+    assert "could not be posted" in paper.posted[0]

@@ -155,7 +155,8 @@ class WebApi:
 
     async def _chat_postMessage(self, args: Json) -> Json:  # noqa: N802 - named after the method
         channel = args.get("channel", "")
-        if not channel.startswith("D") and channel not in self.member_of:
+        # A person's id stands for the direct messages with them.
+        if channel[:1] not in ("D", "U") and channel not in self.member_of:
             raise Refused("not_in_channel")
         check_size(args, 40_000, bytes_=False)
         if root := args.get("thread_ts"):
