@@ -35,7 +35,7 @@ class Door:
             raise NotAllowed(
                 f"{name} is a guest, from another workspace, or could not be looked up, so "
                 f'"*" does not cover them. To let them in, add "{grant}" to [access] allow in '
-                "moot.toml."
+                "moot.toml and restart Moot."
             )
         nobody = " Nobody is on the list yet." if not self._allow else ""
         raise NotAllowed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import json
 import sys
 from collections.abc import Coroutine
@@ -28,6 +29,22 @@ Config = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        print(f"moot {importlib.metadata.version('moot')}")  # noqa: T201 - the command's output
+        raise typer.Exit
+
+
+@app.callback()
+def moot(
+    version: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Moot puts a team's coding agents into the team's own chat."""
 
 
 @app.command()

@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import signal
 import sys
-import time
 
 import structlog
 
@@ -55,28 +54,39 @@ async def ask_once(settings: Settings, question: str) -> int:
     logs.set_up("warning", settings.storage.dir / "console.log")
     room = Room(settings.storage.dir / "console")
     chat = ConsoleChat(room)
-    began = time.time()
+    ends: list[str] = []
     async with room, running(settings, [chat], also_allow=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, lambda: None))
+
+        async def answered(root: str) -> None:
+            ends.extend(await settled(moot, root))
+
         try:
-            lines = await ask(chat, question, lambda: settled(moot))
+            lines = await ask(chat, question, answered)
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
-        answered = await moot.records.do(turns.any_done_since, began)
     print("\n".join(lines))  # noqa: T201 - the command's output
-    return 0 if answered else 1
+    return 0 if all(state == "done" for state in ends) else 1
 
 
 def _ready() -> None:
     log.info("ready", adapter="console")
 
 
-async def settled(moot: Moot) -> None:
-    """Return when no turn waits or runs and all posts are out."""
-    while await moot.records.do(turns.any_waiting):  # noqa: ASYNC110 - the rows are the truth
+async def settled(moot: Moot, root: str) -> tuple[str, ...]:
+    """How the turns of this thread ended, once none of them waits or runs and all posts are out.
+
+    What an earlier life left to other threads is not waited for.
+    """
+    key = ConversationKey(CHAT, SPACE, FIRST_CHANNEL, root)
+    while True:
+        states = await moot.records.do(turns.states_in, key)
+        if not {"queued", "running"}.intersection(states):
+            break
         await asyncio.sleep(0.05)
     await moot.delivery.settled()
+    return states
 
 
 def banner(moot: Moot) -> tuple[str, ...]:

@@ -47,7 +47,8 @@ class SettingsError(Exception):
 
 
 class _Section(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    # A token copied with a blank at its end is the same token.
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
 
 class Storage(_Section):

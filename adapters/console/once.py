@@ -14,13 +14,14 @@ from adapters.console.typed import Command, read_line
 async def ask(
     chat: ConsoleChat,
     question: str,
-    settled: Callable[[], Awaitable[None]],
+    settled: Callable[[str], Awaitable[None]],
     *,
     channel: str = FIRST_CHANNEL,
     width: int = 0,
 ) -> list[str]:
     """Ask in a new thread and return its messages once ``settled`` returns, oldest first.
 
+    ``settled`` is given the id of the thread's root.
     One text a message, ``who: text``; several lines stay lines. Status messages are gone by then.
     ``width`` > 0 lays Markdown out for so many columns. The chat must be running. When cancelled
     (Ctrl+C), the question is taken back: it would be gone on with at the next start.
@@ -34,7 +35,7 @@ async def ask(
     said = await chat.room.say(channel, "", chat.owner, question)
     try:
         await chat.idle()
-        await settled()
+        await settled(said.root)
     except asyncio.CancelledError:
         await chat.room.say(channel, said.root, chat.owner, "!stop")
         await chat.idle()

@@ -19,6 +19,7 @@ from tenacity import (
 )
 
 from core.errors import BadSettings
+from core.records.prepared import meta_of
 from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MetaRow
 
 log = structlog.get_logger()
@@ -158,3 +159,13 @@ class Records:
                 f"{self.path} was written by a newer Moot (schema {found}, this one knows "
                 f"{SCHEMA_VERSION}). Update Moot, or name another [storage] dir."
             )
+        for table in ALL_TABLES:
+            meta = meta_of(table)
+            kept = {column.name for column in self._database.get_columns(meta.table_name)}
+            missing = {field.column_name for field in meta.sorted_fields} - kept - {"rowid"}
+            if missing:
+                raise BadSettings(
+                    f"{self.path} was written by an earlier Moot that this one cannot read (its "
+                    f"table {meta.table_name} lacks {', '.join(sorted(missing))}). Move it away, "
+                    "or name another [storage] dir."
+                )

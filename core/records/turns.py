@@ -9,7 +9,7 @@ from typing import cast
 
 from peewee import SQL, IntegrityError
 
-from core.model import Participant, Turn, TurnKind, TurnState
+from core.model import ConversationKey, Participant, Turn, TurnKind, TurnState
 from core.records.prepared import Prepared, raw
 from core.records.tables import ConversationRow, MessageRow, RunRow, TurnRow
 
@@ -248,11 +248,17 @@ def to_turn(row: TurnRow) -> Turn:
     )
 
 
-def any_waiting() -> bool:
-    """Whether any turn waits or runs, in any conversation."""
-    return TurnRow.select().where(TurnRow.state.in_(_WAITING)).exists()
-
-
-def any_done_since(at: float) -> bool:
-    """Whether a turn queued since then was answered."""
-    return TurnRow.select().where((TurnRow.queued_at >= at) & (TurnRow.state == "done")).exists()
+def states_in(key: ConversationKey) -> tuple[str, ...]:
+    """The states of all turns of a thread, in order; none when Moot does not know the thread."""
+    rows = (
+        TurnRow.select(TurnRow.state)
+        .join(ConversationRow)
+        .where(
+            (ConversationRow.chat == key.chat)
+            & (ConversationRow.space == key.space)
+            & (ConversationRow.channel == key.channel)
+            & (ConversationRow.root == key.root)
+        )
+        .order_by(TurnRow.id)
+    )
+    return tuple(row.state for row in rows)

@@ -85,10 +85,10 @@ async def draw(folder: Path) -> str:
         async with app.run_test(size=SIZE) as pilot:
             first = await room.say("general", "", "kim", TOLD)
             await chat.idle()
-            await settled(moot)
+            await settled(moot, first.root)
             await room.say("general", first.root, "kim", QUESTION)
             await chat.idle()
-            await settled(moot)
+            await settled(moot, first.root)
             await pilot.press("ctrl+down")
             await pilot.pause(0.5)
             picture = app.export_screenshot(title="moot try")

@@ -236,3 +236,11 @@ def test_an_address_that_is_none_is_refused_at_the_start(moot, address):
         "[discord] gateway_url"
         in moot("engines", code=2, MOOT__DISCORD__GATEWAY_URL=address).stderr
     )
+
+
+def test_once_with_a_command_is_answered_too(moot):
+    assert "Mention me" in moot("try", "--once", "!help").stdout
+
+
+def test_the_version_can_be_asked_for(moot):
+    assert moot("--version").stdout.startswith("moot 0.")

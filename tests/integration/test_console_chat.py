@@ -222,7 +222,7 @@ async def test_asking_once_gives_the_thread_as_text(tmp_path):
     async with Room(tmp_path) as room:
         chat = ConsoleChat(room, "kim")
 
-        async def answered() -> None:
+        async def answered(_root) -> None:
             """What the bridge does between the event and the end of the turn."""
             here = taker.events[-1].key
             status = await chat.post(here, Post("s", "⏳ claude is working"))

@@ -252,6 +252,20 @@ async def test_a_newer_database_is_refused(tmp_path):
     await second.close()
 
 
+async def test_a_database_of_an_earlier_build_is_refused_in_one_line(tmp_path):
+    first = Records(tmp_path / "moot.sqlite")
+    await first.open()
+    await first.do(lambda: MetaRow.raw("SELECT 1").execute())
+    await first.close()
+    with sqlite3.connect(tmp_path / "moot.sqlite") as connection:
+        connection.execute("ALTER TABLE turn DROP COLUMN header")
+    connection.close()
+    second = Records(tmp_path / "moot.sqlite")
+    with pytest.raises(BadSettings, match="table turn lacks header"):
+        await second.open()
+    await second.close()
+
+
 async def test_reading_beside_a_writer(tmp_path):
     with pytest.raises(BadSettings, match="no database"):
         await Records(tmp_path / "moot.sqlite", read_only=True).open()
