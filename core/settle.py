@@ -22,6 +22,7 @@ from core.model import (
 from core.pull import split_markers
 from core.records import messages, outbox, runs, turns
 from core.streams import explain
+from core.table import LASTING
 from core.words import header_text, label_of, pulled_text, seat_name, status_text
 
 MAX_POSTS = 60  # of one answer; about a minute at Slack's pace
@@ -232,7 +233,10 @@ class _Say:
             self._post("answer", self._spoken(visible, label))
         reason = explain(seat.engine, self.closing.outcome)
         buttons = () if turn.kind == "roundtable" else (_retry(turn),)
-        self.notice(f"⚠️ {_of(seat, reason)}", buttons)
+        more = turn.kind == "roundtable" and self.closing.step.round + 1 < turn.rounds
+        sits_out = more and self.closing.outcome.kind in LASTING
+        rest = " It sits out the rounds to come." if sits_out else ""
+        self.notice(f"⚠️ {_of(seat, reason)}{rest}", buttons)
         self._absent()
 
     def _spoken(self, text: str, label: str) -> tuple[str, ...]:

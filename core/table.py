@@ -9,6 +9,8 @@ from core.model import Message, Run, Step, Turn
 
 MAX_HOPS = 2
 MAX_ATTEMPTS = 2
+# What a next round cannot change: somebody has to install, sign in or set something first.
+LASTING = frozenset(("missing-binary", "auth", "bad-config", "bad-model"))
 
 
 def next_steps(
@@ -27,7 +29,8 @@ def next_steps(
       is not settled speaks. A turn that is done, failed or cancelled has no next step.
     - A seat starts with hop 0. An answer with pulls leads to the next hop of the same seat while
       ``hop < max_hops``; an answer without pulls, or at ``max_hops``, settles the seat.
-    - A failed or cancelled run settles its seat, so that the others go on.
+    - A failed or cancelled run settles its seat, so that the others go on. A seat whose engine is
+      missing, not signed in or wrongly set up (``LASTING``) is absent from the later rounds too.
     - A run that a crash cut off is made again once (the same step, ``attempt`` 2) if it could not
       write; otherwise the seat is settled, and the caller tells the thread.
     - An open run counts as cut: whoever asks holds the turn and has waited for its runs, so a run
@@ -46,7 +49,10 @@ def next_steps(
         return ()
     last = _last_attempts(runs)
     rounds = turn.rounds if turn.kind == "roundtable" else 1
+    absent = {r.step.seat: r.step.round for r in runs if r.outcome in LASTING}
     for round_, seat in product(range(rounds), range(len(turn.seats))):
+        if absent.get(seat, round_) < round_:
+            continue
         step = _unsettled(last, round_, seat, max_hops)
         if step is not None:
             return (step,)

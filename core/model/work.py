@@ -107,6 +107,7 @@ class Run:
     session: str = ""
     answer: str = ""
     error: str = ""
+    outcome: str = ""  # an OutcomeKind once it is settled
     pulls: tuple[Pull, ...] = ()
 
 

@@ -223,5 +223,6 @@ def to_run(row: RunRow) -> Run:
         session=row.session,
         answer=row.answer,
         error=row.error,
+        outcome=row.outcome,
         pulls=tuple(Pull(pull.kind, pull.query) for pull in asked),
     )

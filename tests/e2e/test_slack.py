@@ -369,3 +369,17 @@ async def test_a_refused_app_token_is_called_by_its_name(slack, tmp_path):
         await product.start()
         assert await product.ended() == 2
         assert "refuses the app token" in product.lines[-1]
+
+
+async def test_a_participant_whose_engine_is_missing_sits_out_the_later_rounds(slack, moot):
+    root = await slack.mention("roundtable: x? --with architect:rehearsal,critic:codex --rounds 2")
+    await moot.event("turn.ended", state="done")
+    texts = await standing(slack, root, 4)  # the header, two answers, one notice
+    missing = [text for text in texts if "not installed" in text]
+    assert len(missing) == 1
+    assert "sits out the rounds to come" in missing[0]
+
+    async def partial():
+        return "partial" in (await slack.answers(root))[0].text or None
+
+    assert await slack.wait(partial, "the header to say partial")

@@ -97,6 +97,21 @@ def test_a_roundtable_goes_on_at_the_right_seat(runs, expected):
     assert next_steps(a_turn(3, 2, "roundtable"), runs) == (expected,)
 
 
+@pytest.mark.parametrize("outcome", ["missing-binary", "auth", "bad-config", "bad-model"])
+def test_a_seat_that_cannot_speak_is_not_asked_again(outcome):
+    turn = a_turn(2, 3, "roundtable")
+    lasting = replace(a_run(A, "failed"), outcome=outcome)
+    assert next_steps(turn, [lasting]) == (B,)
+    assert next_steps(turn, [lasting, a_run(B)]) == (Step(1, 1),)
+    passing = replace(lasting, outcome="overloaded")
+    assert next_steps(turn, [passing, a_run(B)]) == (Step(1, 0),)
+
+
+def test_a_table_where_nobody_can_speak_is_over():
+    missing = [replace(a_run(step, "failed"), outcome="missing-binary") for step in (A, B)]
+    assert next_steps(a_turn(2, 3, "roundtable"), missing) == ()
+
+
 def test_max_hops_can_be_set():
     runs = [a_run(A, pulls=PULLS)]
     assert next_steps(a_turn(), runs, max_hops=0) == ()
