@@ -29,6 +29,7 @@ from core.sources.project import tech_stack
 log = structlog.get_logger()
 
 SOURCE_DEADLINE_S = 5.0
+OWN_MESSAGES = 8  # at most so many hits are the question itself and earlier hops of its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,10 @@ class Gather:
         found: tuple[Message, ...] = ()
         if pull.kind == "memory" and recall.searchable(pull.query):
             hits = await self._records.do(
-                messages.search, self._conversation.id, pull.query, recall.MAX_HITS + 1
+                messages.search, self._conversation.id, pull.query, recall.MAX_HITS + OWN_MESSAGES
             )
-            found = tuple(m for m in self._belonging(hits) if not self._is_prompt(m))[
-                : recall.MAX_HITS
-            ]
+            found = tuple(m for m in self._belonging(hits) if not self._is_of_this_answer(m))
+            found = found[: recall.MAX_HITS]
         elif pull.kind == "messages":
             what, number = recall.wants(pull)
             if what == "id":
@@ -144,8 +144,10 @@ class Gather:
             m for m in said if m.author_kind == "agent" or (m.turn_id or 0) <= self._turn.id
         )
 
-    def _is_prompt(self, message: Message) -> bool:
-        return message.id == self._turn.prompt_message_id
+    def _is_of_this_answer(self, message: Message) -> bool:
+        """The question itself, and what was said before the pull: nobody's memory, but the task."""
+        own = self._turn.kind == "ask" and message.turn_id == self._turn.id
+        return own or message.id == self._turn.prompt_message_id
 
 
 def _look_into(project: Project) -> tuple[str, ...]:
