@@ -96,11 +96,8 @@ class Acts:
     ) -> Reply | None:
         policy = self.policy
         waits = turns.waiting(conversation.id)
-        if len(waits) >= policy.queue_limit:
-            return Reply(
-                f"{len(waits)} questions wait in this thread already, so this one was not taken. "
-                "Ask again when some are answered, or `!stop` them."
-            )
+        if full := self._full(waits):
+            return full
         if isinstance(intention, Ask):
             default = policy.default_seat
             engine = intention.engine or default.engine
@@ -125,6 +122,15 @@ class Acts:
         )
         self._queued(conversation, turn_id, kind)
         return None
+
+    def _full(self, waits: Sequence[Turn]) -> Reply | None:
+        """What to say when no more questions are taken in this thread."""
+        if len(waits) < self.policy.queue_limit:
+            return None
+        return Reply(
+            f"{len(waits)} questions wait in this thread already, so this one was not taken. "
+            "Ask again when some are answered, or `!stop` them."
+        )
 
     def _queued(self, conversation: Conversation, turn_id: int, kind: str) -> None:
         self.queued = True
@@ -195,11 +201,11 @@ class Acts:
         """Put the same question to the same table once more."""
         if not turn.prompt:
             return Reply("The question was deleted.")
-        if turn.state in ("queued", "running") or any(
-            other.prompt_message_id == turn.prompt_message_id
-            for other in turns.waiting(conversation.id)
-        ):
+        waits = turns.waiting(conversation.id)
+        if any(other.prompt_message_id == turn.prompt_message_id for other in waits):
             return Reply("It is being worked on already.")
+        if full := self._full(waits):
+            return full
         again = turns.queue_turn(
             conversation.id,
             kind=turn.kind,

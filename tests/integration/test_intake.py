@@ -286,6 +286,15 @@ async def test_c076_a_full_queue_refuses_visibly(house):
     assert sum("was not taken" in text for _, text in await house.posts()) == 2
 
 
+async def test_a_retry_is_refused_by_a_full_queue_too(house):
+    await house.say("start", mention=True)
+    await house.records.do(turns.end_turn, 1, "failed", "x", 1.0)
+    for at in range(2, 5):
+        await house.say(f"q{at}", at=str(at), root="1", mention=True)
+    assert "was not taken" in (await house.act("button", "retry:1", event_id="b1")).text
+    assert len(await house.turns()) == 4
+
+
 async def test_an_edit_of_a_waiting_question_changes_it(house):
     await house.say("wat?", mention=True)
     await house.say("what?", mention=True, kind="edit", event_id="edit-1")
