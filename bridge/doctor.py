@@ -314,10 +314,17 @@ async def _chats(settings: Settings) -> list[Check]:
     for chat in chats:
         try:
             async with asyncio.timeout(CHAT_DEADLINE_S):
-                checks += await chat.checks()
+                checks += await chat.checks(_named_channels(settings, chat.name))
         except TimeoutError:
             fix = "Check the network and proxy settings of this machine."
             checks.append(
                 Check(chat.name, ok=False, detail=f"no answer in {CHAT_DEADLINE_S:.0f} s", fix=fix)
             )
     return checks
+
+
+def _named_channels(settings: Settings, chat: str) -> tuple[str, ...]:
+    """The ids of a platform's channels that the projects list, each once."""
+    listed = (c for project in settings.projects.values() for c in project.channels)
+    pairs = (entry.partition(":") for entry in listed)
+    return tuple(dict.fromkeys(channel for name, _, channel in pairs if name == chat))

@@ -85,8 +85,11 @@ class Chat(Protocol):
         """
         ...
 
-    async def checks(self) -> list[Check]:
-        """What ``moot doctor`` asks of this platform: tokens, kinds, scopes, intents."""
+    async def checks(self, channels: Sequence[str] = ()) -> list[Check]:
+        """What ``moot doctor`` asks of this platform: tokens, kinds, scopes, intents.
+
+        ``channels`` are ids that the settings name: Moot must be able to hear and speak in each.
+        """
         ...
 
 

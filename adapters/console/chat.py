@@ -7,7 +7,7 @@ import getpass
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -242,7 +242,7 @@ class ConsoleChat:
         """See ``Chat.direct``: whoever sits here sees the whole room."""
         return None
 
-    async def checks(self) -> list[Check]:
+    async def checks(self, channels: Sequence[str] = ()) -> list[Check]:  # noqa: ARG002 - any may be made
         """See ``Chat.checks``: the room's folder can be used, or why not."""
         folder = self.room.folder
         found = folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import aiohttp
@@ -145,11 +145,11 @@ class DiscordChat:
             raise ChatBusy(1.0, "not connected to Discord")
         return self._poster
 
-    async def checks(self) -> list[Check]:
+    async def checks(self, channels: Sequence[str] = ()) -> list[Check]:
         """See ``Chat.checks``. Signs in for itself, so it works whether or not ``run`` does."""
         try:
             async with MootClient() as client, answered(DOCTOR_S):
-                return await checks(client, self._config.token)
+                return await checks(client, self._config.token, channels)
         except (ChatBusy, ChatUnsure, ChatRefused) as error:
             fix = "check the network, and [discord] api_url if it is set"
             return [Check("discord", ok=False, detail=str(error), fix=fix)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import discord
@@ -49,7 +49,7 @@ def token_kind(token: str) -> str:
     return ""
 
 
-async def checks(client: discord.Client, token: str) -> list[Check]:
+async def checks(client: discord.Client, token: str, channels: Sequence[str] = ()) -> list[Check]:
     """Log in with a client of its own (it is closed by the caller) and look around."""
     wrong = token_kind(token)
     if wrong:
@@ -73,7 +73,24 @@ async def checks(client: discord.Client, token: str) -> list[Check]:
                 "“Interactions Endpoint URL”",
             )
         )
-    return [*lines, _guilds(await client.http.get_guilds(200), application.id)]
+    lines.append(_guilds(await client.http.get_guilds(200), application.id))
+    return lines + [await _channel(client, channel) for channel in channels]
+
+
+async def _channel(client: discord.Client, channel: str) -> Check:
+    """A channel that a project lists: a slip in its id would go unnoticed, and its project too."""
+    name = f"discord channel {channel}"
+    fix = (
+        "correct the id in [projects] channels (Developer Mode, then “Copy Channel ID”), or give "
+        "Moot's role “View Channel” there"
+    )
+    if not channel.isdecimal():
+        return Check(name, ok=False, detail="this is no id: ids are numbers", fix=fix)
+    try:
+        told = await client.http.get_channel(int(channel))
+    except (discord.NotFound, discord.Forbidden) as error:
+        return Check(name, ok=False, detail=f"Moot cannot see it: {error.text}", fix=fix)
+    return Check(name, ok=True, detail=f"#{dict(told).get('name')}")
 
 
 def _account(user: discord.ClientUser) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -235,9 +235,9 @@ class SlackChat:
         """See :meth:`core.ports.Chat.direct`; Slack takes a person's id for a channel's."""
         return ConversationKey("slack", (await self._who()).team_id, person, "")
 
-    async def checks(self) -> list[Check]:
+    async def checks(self, channels: Sequence[str] = ()) -> list[Check]:
         """See :meth:`core.ports.Chat.checks`."""
-        return await doctor.checks(self._config, self._api)
+        return await doctor.checks(self._config, self._api, channels)
 
 
 def _log_unreachable(state: RetryCallState) -> None:

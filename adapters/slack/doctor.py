@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.slack.api import Api
@@ -54,11 +54,14 @@ def refuse_bad_settings(config: SlackConfig) -> None:
             raise BadSettings(f"{check.name}: {check.detail}; {check.fix}")
 
 
-async def checks(config: SlackConfig, api: Api) -> list[Check]:
+async def checks(config: SlackConfig, api: Api, channels: Sequence[str] = ()) -> list[Check]:
     """All checks; those that need a working token are left out when there is none."""
     found = settings(config)
     if found[0].ok:
-        found += await _bot(api)
+        bot = await _bot(api)
+        found += bot
+        if bot[0].ok:
+            found += [await _channel(api, channel) for channel in channels]
     if config.mode == "socket" and found[1].ok:
         found.append(await _app(Api(config.app_token, config.base_url)))
     return found
@@ -117,6 +120,28 @@ async def _membership(api: Api) -> list[Check]:
             fix="type /invite @moot in a channel",
         )
     ]
+
+
+async def _channel(api: Api, channel: str) -> Check:
+    """A channel that a project lists: a slip in its id would go unnoticed, and its project too."""
+    name = f"slack channel {channel}"
+    try:
+        told = (await api.call("conversations.info", channel=channel))["channel"]
+    except ChatRefused as error:
+        if error.code == "missing_scope":  # its own line says so
+            return Check(name, ok=True, detail="not looked at: a scope is missing")
+        fix = "correct the id in [projects] channels (a channel's id ends its About page)"
+        if error.code == "channel_not_found":
+            fix += ", or, for a private channel, type /invite @moot there"
+        return _failed(name, error, fix)
+    except MootError as error:
+        return _failed(name, error, "try again")
+    called = f"#{told.get('name') or channel}"
+    if told.get("is_member") or told.get("is_im"):
+        return Check(name, ok=True, detail=called)
+    return Check(
+        name, ok=False, detail=f"Moot is not in {called}", fix=f"type /invite @moot in {called}"
+    )
 
 
 async def _app(api: Api) -> Check:

@@ -385,3 +385,11 @@ async def test_what_is_wrong_is_named(slack, tokens, lines) -> None:
 async def test_a_member_of_no_channel_is_told_so(slack, chat) -> None:
     slack.api.faults.append(Fault("users.conversations", body={"ok": True, "channels": []}))
     assert "invite" in failing(await chat.checks())["slack channels"]
+
+
+async def test_channels_that_projects_name_are_looked_at(slack, chat) -> None:
+    found = await chat.checks((GENERAL, ELSEWHERE, "C0TYPO"))
+    lines = {check.name: check for check in found if check.name.startswith("slack channel ")}
+    assert lines[f"slack channel {GENERAL}"].ok
+    assert "/invite @moot" in lines[f"slack channel {ELSEWHERE}"].fix
+    assert "correct the id" in lines["slack channel C0TYPO"].fix

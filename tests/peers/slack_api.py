@@ -153,6 +153,12 @@ class WebApi:
             result["user"].update(self.person_flags.get(args["user"], {}))
         return result
 
+    async def _conversations_info(self, args: Json) -> Json:
+        result = await self.forward("conversations.info", args, self.app["botToken"])
+        if result["ok"]:
+            result["channel"]["is_member"] = args["channel"] in self.member_of
+        return result
+
     async def _chat_postMessage(self, args: Json) -> Json:  # noqa: N802 - named after the method
         channel = args.get("channel", "")
         # A person's id stands for the direct messages with them.

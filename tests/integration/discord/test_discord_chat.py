@@ -144,6 +144,15 @@ async def test_checks_are_green_when_all_is_well(world):
     assert len(checks) == 3
 
 
+async def test_channels_that_projects_name_are_looked_at(world):
+    chat = DiscordChat(DiscordConfig(world.token, world.api_url))
+    checks = await chat.checks((world.channel, "123456789012345678", "general"))
+    lines = {check.name: check for check in checks if check.name.startswith("discord channel ")}
+    assert lines[f"discord channel {world.channel}"].ok
+    for wrong in ("123456789012345678", "general"):
+        assert "correct the id" in lines[f"discord channel {wrong}"].fix
+
+
 async def test_checks_say_when_discord_cannot_be_reached(world):
     world.faults.server_error(503, "GET", "/users/@me")
     (check,) = await DiscordChat(DiscordConfig(world.token, world.api_url)).checks()
