@@ -211,6 +211,19 @@ class Settings(BaseSettings):
     roundtable: Roundtable
     projects: dict[str, Project] = Field(default_factory=dict)
 
+    @field_validator("projects")
+    @classmethod
+    def _one_project_each(cls, value: dict[str, Project]) -> dict[str, Project]:
+        owners: dict[str, str] = {}
+        for name, project in value.items():
+            for channel in project.channels:
+                if owners.setdefault(channel, name) != name:
+                    raise ValueError(
+                        f"{channel!r} is listed by both {owners[channel]!r} and {name!r}; "
+                        "a channel belongs to one project"
+                    )
+        return value
+
     @classmethod
     def settings_customise_sources(
         cls,
