@@ -78,8 +78,10 @@ def test_a_token_switches_its_chat_on(monkeypatch):
         ("[roundtable]\nrounds = 9", "[roundtable] rounds"),
         ("[projects.a]\nchannels = []", "[projects] a.path"),
         (
-            "[projects.a]\npath = '/a'\nchannels = ['slack:C1']\n"
-            "[projects.b]\npath = '/b'\nchannels = ['slack:C1']",
+            (
+                "[projects.a]\npath = '/a'\nchannels = ['slack:C1']\n"
+                "[projects.b]\npath = '/b'\nchannels = ['slack:C1']"
+            ),
             "'slack:C1' is listed by both 'a' and 'b'",
         ),
         ("not toml", "no valid TOML"),
