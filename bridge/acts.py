@@ -12,7 +12,7 @@ from bridge.commands import Ask, Context, Convene, Help, Intention, Names, Statu
 from core.errors import BadInput
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Turn
 from core.records import outbox, runs, turns
-from core.words import HELP, header_text, literal, say_context, say_status
+from core.words import HELP, header_text, literal, say_context, say_status, stop_button
 
 log = structlog.get_logger()
 
@@ -142,7 +142,7 @@ class Acts:
         turn = turns.get_turn(turn_id)
         assert turn is not None
         texts = self.render(conversation.key.chat, header_text(turn, ()))
-        stop = (Button(f"stop:{turn_id}", "Stop", "danger"),)
+        stop = (stop_button(turn_id),)
         header = outbox.add_post(
             conversation.id,
             "header",
@@ -178,7 +178,7 @@ class Acts:
         if turn.header is None:
             return
         going = turn.state in ("queued", "running")
-        stop = (Button(f"stop:{turn.id}", "Stop", "danger"),) if going else ()
+        stop = (stop_button(turn.id),) if going else ()
         text = header_text(turn, runs.runs_of(turn.id))
         texts = self.render(self.event.key.chat, text)
         outbox.change_post(turn.header, texts[0], buttons=stop, now=self.now)

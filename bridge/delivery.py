@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from core.errors import ChatBusy, ChatRefused, ChatUnsure, MootError
-from core.model import Outgoing, Post, Posted
+from core.model import ConversationKey, Outgoing, Post, Posted
 from core.ports import Chat
 from core.records import messages, outbox, runs
 from core.records.thread import Records
@@ -43,7 +43,6 @@ class Delivery:
         self._on_posted = on_posted
         self._wake = asyncio.Event()
         self._draining: set[int] = set()
-        self._told: set[int] = set()  # turns whose asker was told alone, in this life
 
     def wake(self) -> None:
         """Look for owed posts now."""
@@ -169,6 +168,9 @@ class Delivery:
         """
         log.warning("post.refused", why=str(refused), code=refused.code, **bound)
         place = item.conversation
+        alone = None
+        if item.kind == "notice" and item.op == "post" and item.run_id and not place.direct:
+            alone = await self._asker_alone(item)
 
         def write() -> None:
             outbox.mark_dead(item.id, f"{refused.code} {refused}".strip())
@@ -179,35 +181,36 @@ class Delivery:
                     outbox.add_post(
                         place.id, "notice", texts, run_id=item.run_id or None, now=time.time()
                     )
+            if alone is not None:
+                self._owe_note(*alone, refused)
 
         await self._records.do(write)
-        if item.kind == "notice" and item.op == "post" and item.run_id and not place.direct:
-            await self._tell_asker(item, refused)
         return True
 
-    async def _tell_asker(self, item: Outgoing, refused: ChatRefused) -> None:
-        """Say to whoever asked, alone, that nothing can be posted where they asked; once a turn."""
+    async def _asker_alone(self, item: Outgoing) -> tuple[ConversationKey, int, str] | None:
+        """Where whoever asked can be told alone, with the turn and what was asked."""
         asked = await self._records.do(runs.asked_in, item.run_id)
-        if asked is None or asked[0] in self._told:
-            return
+        if asked is None:
+            return None
         turn_id, asker, prompt = asked
-        self._told.add(turn_id)
         chat, _, person = asker.partition(":")
         try:
             async with asyncio.timeout(CALL_DEADLINE_S):
                 key = await self._chats[chat].direct(person)
         except (MootError, TimeoutError) as error:
             log.warning("asker.not_told", turn=turn_id, why=str(error) or "no answer in time")
-            return
-        if key is None:
+            return None
+        return None if key is None else (key, turn_id, prompt)
+
+    def _owe_note(
+        self, key: ConversationKey, turn_id: int, prompt: str, refused: ChatRefused
+    ) -> None:
+        """Say to whoever asked that nothing can be posted where they asked; once a turn."""
+        now = time.time()
+        alone = messages.open_conversation(key, direct=True, in_thread=False, now=now)
+        if outbox.told_of(alone.id, turn_id):
             return
         what = f"“{literal(prompt)}”" if prompt else "something that was deleted"
         say = f"⚠️ You asked me {what}, and nothing can be posted there: {refused}"
-        texts = self._render(chat, say)
-
-        def write() -> None:
-            alone = messages.open_conversation(key, direct=True, in_thread=False, now=time.time())
-            outbox.add_post(alone.id, "notice", texts, now=time.time())
-
-        await self._records.do(write)
-        self.wake()
+        texts = self._render(key.chat, say)
+        outbox.add_post(alone.id, "notice", texts, turn_id=turn_id, now=now)

@@ -147,17 +147,13 @@ class _Taken:
             addressed = engaged and event.in_thread and not event.mentions_others
         if (addressed or known) and messages.is_gone(event.key, event.message_id):
             return
-        if not addressed:
+        to_us_by_name = event.mentions_us or event.direct
+        if not addressed or not (to_us_by_name or self.intake.door.allows(event.author)):
             if known:
                 messages.add_event(known.id, event, addressed=False)
             return
-        allowed = self.intake.door.allows(event.author)
-        if not allowed and not (event.mentions_us or event.direct):
-            messages.add_event(known.id, event, addressed=False) if known else None
-            return
         conversation = known or self._open()
-        plain = typed is None and not event.mentions_us and not event.direct
-        if plain and self._at_roundtable(conversation):
+        if typed is None and not to_us_by_name and self._at_roundtable(conversation):
             # Somebody speaks up while the table talks: the next participant reads it.
             messages.add_event(conversation.id, event, addressed=False)
             return

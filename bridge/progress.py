@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import structlog
 
 from core.errors import MootError
-from core.model import Button, Conversation, EngineEvent, Outgoing, Participant, Post, Turn
+from core.model import Conversation, EngineEvent, Outgoing, Participant, Post, Turn
 from core.ports import Chat
-from core.words import seat_name, status_text
+from core.words import seat_name, status_text, stop_button
 
 log = structlog.get_logger()
 
@@ -81,7 +81,7 @@ class StatusMessages:
 
     async def _edit_on(self, shown: _Shown) -> None:
         chat = self._chats[shown.conversation.key.chat]
-        stop = (Button(f"stop:{shown.turn.id}", "Stop", "danger"),)
+        stop = (stop_button(shown.turn.id),)
         idle_s = min(IDLE_EDIT_S, IDLE_PACES * chat.limits.edit_interval_s)
         while True:
             await asyncio.sleep(chat.limits.edit_interval_s)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from core.engines.process import end_leftover
 from core.model import Turn
 from core.records import runs, turns
 from core.settle import fail_turn, settle_cut
@@ -48,8 +49,6 @@ class Worker:
 
         May be cut off itself at any point: each step finds in the rows what is still to do.
         """
-        from core.engines.process import end_leftover
-
         left = await self._house.records.do(runs.left_open)
         for run_id, pid, started in left:
             log.debug("leftover.ending", run=run_id)

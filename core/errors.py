@@ -27,17 +27,6 @@ class AlreadyRunning(MootError):
     """Another process holds the writer's lock on this storage folder."""
 
 
-class BudgetTooSmall(MootError):
-    """Tier 0 alone does not fit the budget; carries the shortfall in characters."""
-
-    def __init__(self, shortfall_chars: int) -> None:
-        super().__init__(
-            f"The context budget is {shortfall_chars} characters too small for what must be told; "
-            "raise [context] budget_chars."
-        )
-        self.shortfall_chars = shortfall_chars
-
-
 class ChatBusy(MootError):
     """The platform asked to wait ``retry_after_s`` seconds; nothing took effect."""
 

@@ -23,7 +23,15 @@ from core.pull import split_markers
 from core.records import messages, outbox, runs, turns
 from core.streams import explain
 from core.table import LASTING
-from core.words import header_text, label_of, pulled_text, seat_name, status_text
+from core.words import (
+    header_text,
+    label_of,
+    pulled_text,
+    retry_button,
+    seat_name,
+    status_text,
+    stop_button,
+)
 
 MAX_POSTS = 60  # of one answer; about a minute at Slack's pace
 MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some seconds for a million
@@ -79,7 +87,7 @@ def open_step(
                 conversation.id, "pull", texts, turn_id=turn.id, run_id=asked_by, now=now
             )
     texts = voice(conversation.key.chat, status_text(seat_name(seat), "", 0), "")
-    stop = (Button(f"stop:{turn.id}", "Stop", "danger"),)
+    stop = (stop_button(turn.id),)
     status = outbox.add_post(
         conversation.id,
         "status",
@@ -132,9 +140,7 @@ def close_step(closing: Closing, voice: Voice, now: float) -> RunState:
         say.answer(visible, expected=not pulls)
     elif state == "failed":
         say.failure(visible)
-    status = runs.status_of(closing.run_id)
-    if status is not None:
-        outbox.withdraw_post(status, now=now)
+    _clear_status(closing.run_id, now)
     _show_header(turn, voice, now)
     return state
 
@@ -159,25 +165,14 @@ def settle_cut(run_id: str, voice: Voice, now: float) -> None:
     run = runs.cut_open_run(run_id, now)
     turn = turns.get_turn(run.turn_id)
     assert turn is not None
-    status = runs.status_of(run_id)
-    if status is not None:
-        outbox.withdraw_post(status, now=now)
+    _clear_status(run_id, now)
     if turn.state not in ("queued", "running") or (run.attempt < 2 and not run.can_write):
         return
     runs.give_up(run_id)
-    conversation = messages.get_conversation(turn.conversation_id)
     name = seat_name(turn.seats[run.step.seat])
     why = "it may have changed files" if run.can_write else "it was cut off twice"
     text = f"⚠️ Moot was interrupted while {name} worked. Since {why}, it was not started again."
-    outbox.add_post(
-        conversation.id,
-        "notice",
-        voice(conversation.key.chat, text, ""),
-        buttons=(_retry(turn),),
-        turn_id=turn.id,
-        run_id=run_id,
-        now=now,
-    )
+    _offer_retry(turn, text, voice, now, run_id=run_id)
 
 
 def fail_turn(turn_id: int, voice: Voice, now: float) -> None:
@@ -185,24 +180,37 @@ def fail_turn(turn_id: int, voice: Voice, now: float) -> None:
     for run in runs.runs_of(turn_id):
         broken = Outcome("crashed", detail="an error inside Moot")
         if runs.settle_run(run.id, "failed", broken, answer="", pulls=(), now=now):
-            status = runs.status_of(run.id)
-            if status is not None:
-                outbox.withdraw_post(status, now=now)
+            _clear_status(run.id, now)
     if not turns.end_turn(turn_id, "failed", "an error inside Moot", now):
         return
     turn = turns.get_turn(turn_id)
     assert turn is not None
-    conversation = messages.get_conversation(turn.conversation_id)
     text = f"⚠️ Something went wrong inside Moot (turn {turn_id}; the log says what)."
+    _offer_retry(turn, text, voice, now)
+    _show_header(turn, voice, now)
+
+
+def _offer_retry(
+    turn: Turn, text: str, voice: Voice, now: float, *, run_id: str | None = None
+) -> None:
+    """Tell the thread what kept a turn from its answer, with a Retry button."""
+    conversation = messages.get_conversation(turn.conversation_id)
     outbox.add_post(
         conversation.id,
         "notice",
         voice(conversation.key.chat, text, ""),
-        buttons=(_retry(turn),),
-        turn_id=turn_id,
+        buttons=(retry_button(turn.id),),
+        turn_id=turn.id,
+        run_id=run_id,
         now=now,
     )
-    _show_header(turn, voice, now)
+
+
+def _clear_status(run_id: str, now: float) -> None:
+    """The run is over: its status message goes."""
+    status = runs.status_of(run_id)
+    if status is not None:
+        outbox.withdraw_post(status, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +240,7 @@ class _Say:
             label = label_of(turn, seat, self.closing.step.round) + " · broken off"
             self._post("answer", self._spoken(visible, label))
         reason = explain(seat.engine, self.closing.outcome)
-        buttons = () if turn.kind == "roundtable" else (_retry(turn),)
+        buttons = () if turn.kind == "roundtable" else (retry_button(turn.id),)
         more = turn.kind == "roundtable" and self.closing.step.round + 1 < turn.rounds
         sits_out = more and self.closing.outcome.kind in LASTING
         rest = " It sits out the rounds to come." if sits_out else ""
@@ -298,7 +306,7 @@ def _show_header(turn: Turn, voice: Voice, now: float) -> None:
     shown = replace(turn, prompt="") if deleted else turn
     text = header_text(shown, runs.runs_of(turn.id))
     going = turn.state in ("queued", "running")
-    stop = (Button(f"stop:{turn.id}", "Stop", "danger"),) if going else ()
+    stop = (stop_button(turn.id),) if going else ()
     texts = voice(conversation.key.chat, text, "")
     outbox.change_post(turn.header, texts[0], buttons=stop, now=now)
 
@@ -306,7 +314,3 @@ def _show_header(turn: Turn, voice: Voice, now: float) -> None:
 def _of(seat: Participant, told: str) -> str:
     """What is told names the engine already; who speaks is said where that is more."""
     return f"{seat_name(seat)}: {told}" if seat.persona else told
-
-
-def _retry(turn: Turn) -> Button:
-    return Button(f"retry:{turn.id}", "Retry", "primary")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from core.model import Participant, PulledResult, Run, RunState, Turn
+from core.model import Button, Participant, PulledResult, Run, RunState, Turn
 
 HELP = """\
 Mention me with a question and I answer in the thread; in a thread I take part in, just write.
@@ -22,6 +22,16 @@ As slash commands: `/ask`, `/roundtable`, `/moot stop` … on Slack (inside a th
 `/ask`, `/roundtable`, `/stop` … on Discord."""
 
 _MARKS = {"answered": "✅", "failed": "⚠️", "cancelled": "⏹️", "cut": "↻", "open": "💬"}
+
+
+def stop_button(turn_id: int) -> Button:
+    """Ends the turn."""
+    return Button(f"stop:{turn_id}", "Stop", "danger")
+
+
+def retry_button(turn_id: int) -> Button:
+    """Puts the turn's question once more."""
+    return Button(f"retry:{turn_id}", "Retry", "primary")
 
 
 def seat_name(seat: Participant) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
 from enum import Enum
 
 import regex
@@ -47,11 +46,6 @@ def graphemes(text: str) -> list[str]:
     if text.isascii() and "\r\n" not in text:
         return list(text)
     return _GRAPHEME.findall(text)
-
-
-def iter_graphemes(text: str) -> Iterator[str]:
-    """As ``graphemes``, one at a time."""
-    return (found.group() for found in _GRAPHEME.finditer(text))
 
 
 def width(text: str) -> int:

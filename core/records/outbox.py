@@ -66,17 +66,21 @@ def change_post(outbox_id: int, text: str, *, now: float, buttons: Sequence[Butt
     OutboxRow.update(state="dropped", error="superseded").where(
         _OPEN & (OutboxRow.op == "edit") & (OutboxRow.target == outbox_id)
     ).execute()
+    _owe(target, "edit", now, text=text, buttons=shown)
+
+
+def _owe(target: OutboxRow, op: OutgoingOp, now: float, **values: str) -> None:
+    """Owe an act on an earlier post."""
     OutboxRow.create(
         conversation=target.conversation_id,
         turn=target.turn,
         run=target.run,
-        op="edit",
+        op=op,
         kind=target.kind,
-        target=outbox_id,
+        target=target.id,
         nonce=secrets.token_hex(12),
-        text=text,
-        buttons=shown,
         created_at=now,
+        **values,
     )
 
 
@@ -104,16 +108,7 @@ def withdraw_post(outbox_id: int, *, now: float) -> None:
         return
     target = OutboxRow.get_by_id(outbox_id)
     if target.state in ("due", "sent"):
-        OutboxRow.create(
-            conversation=target.conversation_id,
-            turn=target.turn,
-            run=target.run,
-            op="delete",
-            kind=target.kind,
-            target=outbox_id,
-            nonce=secrets.token_hex(12),
-            created_at=now,
-        )
+        _owe(target, "delete", now)
 
 
 _heads = Prepared(
@@ -263,10 +258,13 @@ def says_already(conversation_id: int, text: str, run_id: str) -> bool:
     )
 
 
-def posted_id(outbox_id: int) -> str:
-    """The platform's id of a sent post, or an empty string."""
-    row = OutboxRow.get_or_none(OutboxRow.id == outbox_id)
-    return row.message_id if row else ""
+def told_of(conversation_id: int, turn_id: int) -> bool:
+    """Whether anything of this turn was, or is to be, posted in the conversation."""
+    return (
+        OutboxRow.select()
+        .where((OutboxRow.conversation == conversation_id) & (OutboxRow.turn == turn_id))
+        .exists()
+    )
 
 
 def undelivered() -> tuple[int, int]:

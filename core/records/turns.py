@@ -11,7 +11,7 @@ from peewee import SQL, IntegrityError
 
 from core.model import ConversationKey, Participant, Turn, TurnKind, TurnState
 from core.records.prepared import Prepared, raw
-from core.records.tables import ConversationRow, MessageRow, RunRow, TurnRow
+from core.records.tables import ConversationRow, MessageRow, TurnRow
 
 _WAITING = ("queued", "running")
 
@@ -216,11 +216,6 @@ def withdraw_prompt(message_id: int, now: float) -> tuple[Turn, ...]:
 def started_at(turn_id: int) -> float | None:
     """When the turn was last taken up."""
     return TurnRow.get_by_id(turn_id).started_at
-
-
-def ever_ran(turn_id: int) -> bool:
-    """Whether any process was opened for this turn."""
-    return RunRow.select().where(RunRow.turn == turn_id).exists()
 
 
 def dump_seats(seats: Sequence[Participant]) -> str:

@@ -222,7 +222,7 @@ async def sleepers(run_id: str) -> int:
     count = 0
     for pid in await asyncio.to_thread(marked, run_id):
         try:
-            count += "time.sleep(611.5)" in psutil.Process(pid).cmdline()[-1:].__str__()
+            count += "time.sleep(611.5)" in " ".join(psutil.Process(pid).cmdline()[-1:])
         except psutil.Error:
             continue
     return count

@@ -1,6 +1,5 @@
 """The whole product, as a process of its own, through a loopback Slack and real slack-bolt."""
 
-import asyncio
 import os
 import signal
 import time
@@ -270,7 +269,6 @@ async def test_a_graceful_stop_ends_everything_and_goes_on_later(slack, moot):
     assert not alive(pid)
     await moot.start("slack")
     await standing(slack, root, 1)
-    await asyncio.sleep(0)
 
 
 async def test_c173_a_refusal_is_not_retried_and_others_go_on(slack, moot):

@@ -9,8 +9,8 @@ import pytest
 from bridge import delivery as module
 from bridge.delivery import Delivery
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
-from core.model import ChatLimits, ConversationKey, Posted
-from core.records import messages, outbox
+from core.model import ChatLimits, ConversationKey, Participant, Posted, Step
+from core.records import messages, outbox, runs, turns
 from core.records.thread import Records
 
 KEY = ConversationKey("paper", "", "C", "1")
@@ -110,3 +110,53 @@ async def test_pieces_of_one_answer_that_are_refused_are_said_once(records):
     assert await records.do(outbox.undelivered) == (0, 3)
     assert len(paper.posted) == 1
     assert "could not be posted" in paper.posted[0]
+
+
+class Closed(Paper):
+    """A platform whose channel takes nothing any more; people can be told alone."""
+
+    async def direct(self, person):
+        return ConversationKey("paper", "", f"D-{person}", "")
+
+    async def post(self, key, post):
+        if not key.channel.startswith("D-"):
+            raise ChatRefused("this channel is archived", "is_archived")
+        return await super().post(key, post)
+
+
+def ask_of_kim():
+    """A turn of Kim's with an open run ``r1``, as a running house has it."""
+    turn_id = turns.queue_turn(
+        1,
+        kind="ask",
+        prompt="why red?",
+        prompt_message_id=0,
+        asker="Kim",
+        asker_key="paper:kim",
+        seats=[Participant("claude")],
+        rounds=1,
+        mode="",
+        now=1.0,
+    )
+    turn = turns.get_turn(turn_id)
+    seat = turn.seats[0]
+    runs.open_run("r1", turn, Step(0, 0), seat, can_write=False, receipt={}, status=None, now=1.0)
+
+
+async def test_the_note_to_whoever_asked_is_owed_with_the_refusal_and_once_a_turn(records):
+    """After the refusal is a row the note is one too: a crash between them cannot lose it."""
+    await records.do(ask_of_kim)
+    for life in range(2):  # a later life does not tell it again
+        say = lambda n=life: outbox.add_post(1, "notice", [f"no. {n}"], run_id="r1", now=1.0)  # noqa: E731
+        await records.do(say)
+        first = await records.do(outbox.take_next, 1, time.time())
+        refused = ChatRefused("this channel is archived", "is_archived")
+        made = Delivery(records, {"paper": Closed()}, lambda _c, text: (text,), lambda _i, _m: None)
+        await made._refused(first, refused, {})
+        assert await records.do(outbox.undelivered) == (1, life + 1)  # the note; the refused
+    paper = Closed()
+    async with delivering(records, paper):
+        await until(lambda: paper.posted)
+    [note] = paper.posted
+    assert "why red?" in note
+    assert "archived" in note

@@ -123,7 +123,11 @@ class Child:
         if sys.platform == "linux":
             with contextlib.suppress(OSError):  # more than the system allows: the usual size
                 fcntl.fcntl(out_read, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        try:
+        with contextlib.ExitStack() as theirs_end, contextlib.ExitStack() as ours_end:
+            for fd in theirs:
+                theirs_end.callback(os.close, fd)
+            for fd in ours:
+                ours_end.callback(os.close, fd)
             process = await asyncio.create_subprocess_exec(
                 self._program.path,
                 *self._program.plan.argv[1:],
@@ -135,13 +139,7 @@ class Child:
                 start_new_session=True,
                 preexec_fn=_interruptible(),
             )
-        except BaseException:
-            for fd in ours:
-                os.close(fd)
-            raise
-        finally:
-            for fd in theirs:
-                os.close(fd)
+            ours_end.pop_all()  # it has started: our ends stay open
         log.info("run.started", pid=process.pid)
         self._out_pipe = os.fdopen(out_read, "rb", buffering=0)
         out, _ = await loop.connect_read_pipe(
