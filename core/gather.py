@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 
 from core.model import (
+    Candidate,
     Conversation,
     Message,
+    Offer,
     PackFacts,
     Participant,
     Project,
     ProjectFacts,
     Pull,
     PulledResult,
+    Scene,
     Turn,
 )
+from core.pull import KINDS, problem
 from core.records import messages
 from core.records.thread import Records
-from core.sources import recall
 from core.sources.personas import PROJECT_FOLDER, persona_text
+from core.sources.port import Source
 from core.sources.project import tech_stack
+from core.sources.recall import belonging
 
 log = structlog.get_logger()
 
+T = TypeVar("T")
+
 SOURCE_DEADLINE_S = 5.0
-OWN_MESSAGES = 8  # at most so many hits are the question itself and earlier hops of its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,15 @@ class Loaded:
 
     facts: PackFacts
     newest_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the one read transaction of a round brought."""
+
+    said: tuple[Message, ...]
+    total: int
+    offers: tuple[Offer, ...]
 
 
 class Gather:
@@ -53,6 +70,8 @@ class Gather:
         conversation: Conversation,
         project: Project,
         *,
+        sources: Sequence[Source],
+        project_channels: tuple[str, ...] = (),
         history_messages: int,
         persona_folder: Path,
         notes: Sequence[str] = (),
@@ -62,20 +81,41 @@ class Gather:
         self._turn = turn
         self._conversation = conversation
         self._project = project
+        self._sources = sources
         self._history_messages = history_messages
         self._persona_folder = persona_folder
         self._notes = tuple(notes)
         self._on_load = on_load
         self._rounds: dict[int, Loaded] = {}
+        self._loading = asyncio.Lock()
+        self.scene = Scene(
+            conversation=conversation,
+            project=project,
+            prompt=turn.prompt,
+            turn_id=turn.id,
+            prompt_message_id=turn.prompt_message_id,
+            rounds=turn.rounds if turn.kind == "roundtable" else 0,
+            mode=turn.mode,
+            project_channels=project_channels,
+            asker_key=turn.asker_key,
+            asker_trusted=turn.asker_trusted,
+            personas=tuple(seat.persona for seat in turn.seats),
+        )
+
+    @property
+    def pull_kinds(self) -> tuple[str, ...]:
+        """What agents may ask for here."""
+        return pull_kinds(self._sources)
 
     async def facts(self, round_number: int) -> PackFacts:
         """The facts for a participant of this round, with what was said since they were loaded."""
-        loaded = self._rounds.get(round_number)
-        if loaded is None:
-            loaded = self._rounds[round_number] = await self._load()
-            return loaded.facts
+        async with self._loading:  # the participants of a parallel round come at once
+            loaded = self._rounds.get(round_number)
+            if loaded is None:
+                loaded = self._rounds[round_number] = await self._load()
+                return loaded.facts
         said = await self._records.do(messages.since, self._conversation.id, loaded.newest_id)
-        return replace(loaded.facts, fresh=self._belonging(said))
+        return replace(loaded.facts, fresh=belonging(said, self.scene))
 
     async def persona(self, seat: Participant) -> str:
         """The seat's role document, the project's own before the shipped one."""
@@ -85,43 +125,66 @@ class Gather:
         return await asyncio.to_thread(persona_text, seat.persona, folders)
 
     async def pulled(self, pulls: Sequence[Pull]) -> tuple[PulledResult, ...]:
-        """Answer all pulls of one answer together."""
-        return tuple([await self._answer(pull) for pull in pulls])
+        """Answer all pulls of one answer together, in their order."""
+        return tuple(await asyncio.gather(*(self._answer(pull) for pull in pulls)))
 
     async def _answer(self, pull: Pull) -> PulledResult:
-        found: tuple[Message, ...] = ()
-        if pull.kind == "memory" and recall.searchable(pull.query):
-            hits = await self._records.do(
-                messages.search, self._conversation.id, pull.query, recall.MAX_HITS + OWN_MESSAGES
-            )
-            found = tuple(m for m in self._belonging(hits) if not self._is_of_this_answer(m))
-            found = found[: recall.MAX_HITS]
-        elif pull.kind == "messages":
-            what, number = recall.wants(pull)
-            if what == "id":
-                one = await self._records.do(messages.get_message, number, self._conversation.id)
-                found = (one,) if one else ()
-            else:
-                found = self._belonging(
-                    await self._records.do(messages.recent, self._conversation.id, number)
-                )
-        return recall.answer(pull, found)
+        if wrong := problem(pull, self.pull_kinds):
+            return PulledResult(pull, (), wrong)
+        source = next(s for s in self._sources if s.answer and pull.kind in s.kinds)
+        assert source.answer is not None
+        try:
+            return await self._run(source, partial(source.answer, pull, self.scene))
+        except Exception as error:  # noqa: BLE001 - whatever a source has: the agent is told
+            _failed(source, error)
+            return PulledResult(pull, (), f"{source.name} could not be asked just now")
 
     async def _load(self) -> Loaded:
         self._on_load()
-        (said, total), (stack, notes) = await asyncio.gather(
-            self._records.do(self._read), self._stack()
+        outside = [s for s in self._sources if s.where == "outside" and s.offer]
+        read, (stack, notes), found = await asyncio.gather(
+            self._records.do(self._read),
+            self._stack(),
+            asyncio.gather(*(self._offer(s) for s in outside)),
         )
-        belonging = self._belonging(said)
+        said = belonging(read.said, self.scene)
+        offers = [*read.offers, *found]
         facts = PackFacts(
             project=ProjectFacts(self._project.name, self._project.path, stack),
-            messages=belonging,
-            message_count=total - (len(said) - len(belonging)),
-            people=_people(said),
+            messages=said,
+            message_count=read.total - (len(read.said) - len(said)),
+            people=_people(read.said),
             seats=self._turn.seats,
-            notes=(*self._notes, *notes),
+            sources=_merged(offer.candidates for offer in offers),
+            notes=(*self._notes, *notes, *(note for offer in offers for note in offer.notes)),
         )
-        return Loaded(facts, max((message.id for message in said), default=0))
+        return Loaded(facts, max((message.id for message in read.said), default=0))
+
+    def _read(self) -> _Read:
+        """Everything from the rows, in one transaction."""
+        said = messages.recent(self._conversation.id, self._history_messages)
+        scene = replace(self.scene, shown=frozenset(message.id for message in said))
+        offers: list[Offer] = []
+        for source in self._sources:
+            if source.where == "records" and source.offer:
+                try:
+                    offers.append(source.offer(scene))
+                except Exception as error:  # noqa: BLE001 - an empty section, and said so
+                    offers.append(_failed(source, error))
+        return _Read(said, messages.count(self._conversation.id), tuple(offers))
+
+    async def _offer(self, source: Source) -> Offer:
+        assert source.offer is not None
+        try:
+            return await self._run(source, partial(source.offer, self.scene))
+        except Exception as error:  # noqa: BLE001 - an empty section, and said so
+            return _failed(source, error)
+
+    async def _run(self, source: Source, function: Callable[[], T]) -> T:
+        if source.where == "records":
+            return await self._records.do(function)
+        async with asyncio.timeout(source.deadline_s):
+            return await asyncio.to_thread(function)
 
     async def _stack(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The project's tech stack, and notes on what could not be read."""
@@ -132,22 +195,34 @@ class Gather:
             log.warning("source.failed", source="project", error=type(error).__name__)
             return (), (f"project: not read ({type(error).__name__})",)
 
-    def _read(self) -> tuple[tuple[Message, ...], int]:
-        return (
-            messages.recent(self._conversation.id, self._history_messages),
-            messages.count(self._conversation.id),
-        )
 
-    def _belonging(self, said: Sequence[Message]) -> tuple[Message, ...]:
-        """Without questions that wait for a turn of their own behind this one."""
-        return tuple(
-            m for m in said if m.author_kind == "agent" or (m.turn_id or 0) <= self._turn.id
-        )
+def pull_kinds(sources: Sequence[Source]) -> tuple[str, ...]:
+    """The kinds of Pull that these sources answer, in the order people are told of them."""
+    answered = {kind for source in sources if source.answer for kind in source.kinds}
+    return tuple(kind for kind in KINDS if kind in answered)
 
-    def _is_of_this_answer(self, message: Message) -> bool:
-        """The question itself, and what was said before the pull: nobody's memory, but the task."""
-        own = self._turn.kind == "ask" and message.turn_id == self._turn.id
-        return own or message.id == self._turn.prompt_message_id
+
+def _failed(source: Source, error: Exception) -> Offer:
+    """A source that failed or was late gives nothing, and a note."""
+    why = "too late" if isinstance(error, TimeoutError) else type(error).__name__
+    log.warning("source.failed", source=source.name, error=why)
+    log.debug("source.failure", source=source.name, exc_info=error)
+    return Offer(notes=(f"{source.name}: nothing, {why}",))
+
+
+def _merged(offers: Iterable[Mapping[str, Candidate]]) -> dict[str, Candidate]:
+    """The candidates of all sources; two that feed one section stand one after the other."""
+    merged: dict[str, Candidate] = {}
+    for candidates in offers:
+        for name, found in candidates.items():
+            first = merged.get(name)
+            merged[name] = found if first is None else _joined(first, found)
+    return merged
+
+
+def _joined(first: Candidate, second: Candidate) -> Candidate:
+    lines = [line for line in (first.available, second.available) if line]
+    return Candidate((*first.parts, *second.parts), first.pull or second.pull, "; ".join(lines))
 
 
 def _look_into(project: Project) -> tuple[str, ...]:

@@ -18,6 +18,9 @@ from core.model import (
     Outcome,
     Post,
     Posted,
+    Pull,
+    PullAccess,
+    PulledResult,
     Reply,
     Said,
     Spawn,
@@ -90,6 +93,20 @@ class Chat(Protocol):
 
         ``channels`` are ids that the settings name: Moot must be able to hear and speak in each.
         """
+        ...
+
+
+class PullServer(Protocol):
+    """Answers Pulls while a run works (in-run Pull): one door, a token for each run."""
+
+    def admit(
+        self, run_id: str, kinds: Sequence[str], answer: Callable[[Pull], Awaitable[PulledResult]]
+    ) -> PullAccess:
+        """Let this run in, for these kinds; ``answer`` resolves a Pull within the run's scope."""
+        ...
+
+    def dismiss(self, run_id: str) -> None:
+        """The run is over: its token is worth nothing from now on. Harmless when not admitted."""
         ...
 
 

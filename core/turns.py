@@ -37,6 +37,7 @@ from core.ports import Engine
 from core.records import messages, runs, turns
 from core.records.thread import Records
 from core.settle import Closing, Voice, close_step, end_of_turn, open_step
+from core.sources.port import Source
 from core.table import next_steps
 
 log = structlog.get_logger()
@@ -97,7 +98,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Everything a turn needs, put together once by ``bridge.app``."""
+    """Everything a turn needs, put together once by ``bridge.app``.
+
+    ``channels_of`` names the channels of a project, as ``chat:channel``.
+    """
 
     records: Records
     engines: Mapping[str, Engine]
@@ -105,6 +109,8 @@ class House:
     voice: Voice
     history: Callable[[ConversationKey, int], Awaitable[tuple[Said, ...]]]
     project_of: Callable[[ConversationKey], Project]
+    channels_of: Callable[[Project], tuple[str, ...]]
+    sources: Sequence[Source]
     progress: Progress
     wake_delivery: Callable[[], None]
     policy: Policy
@@ -143,6 +149,8 @@ async def take_turn(ready: Ready, house: House, cancel: asyncio.Event) -> TurnSt
         turn,
         conversation,
         project,
+        sources=house.sources,
+        project_channels=house.channels_of(project),
         history_messages=house.policy.history_messages,
         persona_folder=house.policy.persona_folder,
         notes=notes,
@@ -264,6 +272,7 @@ class _Table:
             rounds=self.turn.rounds if table else 0,
             permission=permission,
             can_pull=step.hop < policy.max_followups,
+            pull_kinds=self.gather.pull_kinds,
         )
 
     async def _ask(

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.model.work import Message, Participant, Permission
+from core.model.work import Conversation, Message, Participant, Permission
 
 Mode = Literal["lite", "standard", "full"]
+Variant = Literal["hosted", "light"]
+"""Which of the two packs of a round: engines that run a small local model get the light one."""
+DeliveryMode = Literal["hybrid", "push"]
+"""Whether what can be pulled (tier 2) is only announced, or told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,52 @@ class Candidate:
     """What a source offers for a section: ``parts`` are its own units (a hit, a bullet, a block).
 
     Parts are kept in order and dropped from the end; ``pull`` is the marker text that would bring
-    the rest ("" = none).
+    the rest ("" = none). ``available`` is what hybrid delivery says instead of the parts, one line
+    of ours: what is there and how much (``214 messages of this channel``).
     """
 
     parts: tuple[str, ...]
     pull: str = ""
+    available: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a source found for one round: a candidate per section it feeds, and notes."""
+
+    candidates: Mapping[str, Candidate] = field(default_factory=dict[str, Candidate])
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What sources are asked about, and whose eyes they look with.
+
+    What they find must be something that both the asker and everybody in the conversation's
+    channel may see (``core.records.scope``); nothing in ``prompt`` or a query widens that.
+
+    Attributes:
+        prompt: the question (or a roundtable's topic).
+        mode: the mode that was asked for, or "".
+        project_channels: ``chat:channel`` of the channels that belong to the project.
+        asker_key / asker_trusted: as on the turn.
+        turn_id / prompt_message_id: what is being answered; ``rounds`` > 0 for a roundtable.
+        personas: who sits at the table (``reviewer`` makes it a review).
+        shown: ids of the messages that the recent conversation may hold.
+    """
+
+    conversation: Conversation
+    project: Project
+    prompt: str
+    turn_id: int
+    prompt_message_id: int
+    rounds: int = 0
+    mode: str = ""
+    project_channels: tuple[str, ...] = ()
+    asker_key: str = ""
+    asker_trusted: bool = False
+    personas: tuple[str, ...] = ()
+    shown: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ class EngineTraits:
         system_prompt: takes the context apart from the prompt (a system prompt file).
         resumes: keeps a session that can be gone on with by id.
         local: runs a small local model; gets the light variant of a pack.
+        in_run_pull: takes an MCP server by URL and bearer token for one run (``EngineTask.pulls``).
         permissions: the modes it can be held to.
     """
 
     system_prompt: bool = False
     resumes: bool = False
     local: bool = False
+    in_run_pull: bool = False
     permissions: frozenset[Permission] = frozenset(("plan", "edit", "full"))
 
 
@@ -62,6 +64,14 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class PullAccess:
+    """Where a run may Pull while it works: our loopback MCP server, and a token for this run."""
+
+    url: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class EngineTask:
     """One question to one engine.
 
@@ -72,6 +82,7 @@ class EngineTask:
         resume: the engine session to go on with, or empty for a new one.
         cwd: absolute path of the project folder.
         scratch: absolute path of the run's own folder (mode 0700) for files the CLI reads.
+        pulls: where it may Pull in the run, for an engine with that trait; ``None``: by markers.
     """
 
     run_id: str
@@ -82,6 +93,7 @@ class EngineTask:
     permission: Permission = "plan"
     resume: str = ""
     model: str = ""
+    pulls: PullAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)

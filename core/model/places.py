@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -40,7 +41,7 @@ class Author:
     trusted: bool = True
 
 
-EventKind = Literal["message", "command", "button", "edit", "delete"]
+EventKind = Literal["message", "command", "button", "form", "edit", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class ChatEvent:
         mentions_us / mentions_others: who is addressed by name.
         direct: a direct message, where everything is addressed to us.
         in_thread: the message was written inside a thread (not at channel level).
+        public: whether everybody in the space may read the channel; ``None`` if it does not tell.
+        values: what was filled in, by field name (``form`` events; ``command`` names the form's).
     """
 
     key: ConversationKey
@@ -75,6 +78,8 @@ class ChatEvent:
     mentions_others: bool = False
     direct: bool = False
     in_thread: bool = False
+    public: bool | None = None
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True)

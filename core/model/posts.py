@@ -19,12 +19,50 @@ class Button:
     style: ButtonStyle = "plain"
 
 
+FieldKind = Literal["line", "paragraph", "choice", "choices"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One thing a form asks for.
+
+    ``options`` (choice, choices) are (value, label) pairs; ``value`` is what stands there at first
+    (for ``choices``: the values, one a line). ``hint`` is one line of help.
+    """
+
+    name: str
+    label: str
+    kind: FieldKind = "line"
+    value: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    optional: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a platform shows as a modal; comes back as a ``form`` event with ``command``.
+
+    Platforms take at most five fields (Discord); names are unique within a form.
+    """
+
+    command: str
+    title: str
+    submit: str
+    fields: tuple[Field, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The immediate answer to a command or a button, for the one who acted only. Markdown."""
+    """The immediate answer to a command or a button, for the one who acted only. Markdown.
+
+    With a ``form`` the platform opens that instead of showing ``text``; where it cannot, ``text``
+    says how to type the same.
+    """
 
     text: str
     buttons: tuple[Button, ...] = ()
+    form: Form | None = None
 
 
 @dataclass(frozen=True, slots=True)

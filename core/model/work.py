@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from core.model.places import AuthorKind, ConversationKey
 
@@ -30,7 +30,8 @@ class Conversation:
 
     ``opened`` is False while the first post has still to open the thread (``key.root`` is empty);
     ``engaged`` says that Moot opened it or was mentioned in it; ``caught_up`` is False while the
-    thread's earlier messages have not been read.
+    thread's earlier messages have not been read. ``public`` is True only where everybody in the
+    space is known to be able to read the channel; ``mode`` is the conversation's own pack mode.
     """
 
     id: int
@@ -39,16 +40,43 @@ class Conversation:
     opened: bool
     engaged: bool
     caught_up: bool
+    public: bool = False
+    mode: str = ""
 
 
 TurnKind = Literal["ask", "roundtable"]
-TurnState = Literal["queued", "running", "done", "failed", "cancelled"]
-RunState = Literal["open", "answered", "failed", "cancelled", "cut"]
+TurnState = Literal["queued", "running", "held", "done", "failed", "cancelled"]
+RunState = Literal["open", "answered", "failed", "cancelled", "skipped", "cut"]
+Order = Literal["sequential", "parallel", "blind"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRules:
+    """How a roundtable goes.
+
+    ``order``: sequential (each reads all that was said before), parallel (a round at once, reading
+    earlier rounds only) or blind (nobody reads anyone in the first round). ``early_stop`` skips the
+    remaining rounds once all agree. ``synthesizer`` sums up at the end (``None``: nobody).
+    ``cap_chars`` limits what the whole roundtable may send (0: no cap); one whose forecast is over
+    it is ``held`` until a person confirms (``confirmed``).
+    """
+
+    order: Order = "sequential"
+    early_stop: bool = True
+    synthesizer: Participant | None = None
+    cap_chars: int = 0
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question put to a table. A mention is a table of one seat and one round."""
+    """One question put to a table. A mention is a table of one seat and one round.
+
+    A ``held`` turn waits for a person's word before it starts. ``asker_trusted`` is False for
+    guests and whoever could not be looked up (``Author.trusted``). ``budget_chars`` is what was
+    asked for this one question (0: as the settings say).
+    """
 
     id: int
     conversation_id: int
@@ -62,6 +90,22 @@ class Turn:
     mode: str = ""
     queued_at: float = 0.0
     header: int | None = None  # outbox id of a roundtable's header message
+    rules: TableRules = TableRules()
+    asker_key: str = ""
+    asker_trusted: bool = False
+    budget_chars: int = 0
+
+    def seat_of(self, step: Step) -> Participant:
+        """Who a step is for; the step after the last round belongs to the synthesizer."""
+        if step.seat < len(self.seats):
+            return self.seats[step.seat]
+        assert self.rules.synthesizer is not None
+        return self.rules.synthesizer
+
+    @property
+    def synthesis(self) -> Step:
+        """The step of the synthesis, which comes after the last round."""
+        return Step(self.rounds, len(self.seats))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +153,9 @@ class Run:
     error: str = ""
     outcome: str = ""  # an OutcomeKind once it is settled
     pulls: tuple[Pull, ...] = ()
+    chars: int = 0  # characters sent, what in-run Pulls brought included
+    position: str = ""  # JSON of core.blocks.Position, as the answer ended with
+    faults: tuple[str, ...] = ()  # blocks that did not parse, told back to the agent once
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,6 +341,8 @@ def to_conversation(row: ConversationRow) -> Conversation:
         opened=row.root is not None,
         engaged=row.engaged,
         caught_up=row.caught_up,
+        public=row.public,
+        mode=row.mode,
     )
 
 

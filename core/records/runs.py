@@ -225,4 +225,7 @@ def to_run(row: RunRow) -> Run:
         error=row.error,
         outcome=row.outcome,
         pulls=tuple(Pull(pull.kind, pull.query) for pull in asked),
+        chars=row.chars,
+        position=row.position,
+        faults=tuple(json.loads(row.faults)),
     )

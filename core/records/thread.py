@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import structlog
-from peewee import DatabaseError, OperationalError, SqliteDatabase
+from peewee import DatabaseError, Model, OperationalError, SqliteDatabase
+from playhouse.migrate import SqliteMigrator, migrate
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -60,6 +61,7 @@ class Records:
         self._read_only = read_only
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
         self._database = SqliteDatabase(None)
+        self._migrator = SqliteMigrator(self._database)
 
     async def open(self) -> None:
         """Open (and create or check) the database.
@@ -140,15 +142,45 @@ class Records:
             ) from error
 
     def _migrate(self) -> None:
+        """Make what is missing: tables, and columns that have a value for rows without them."""
         if self._database.get_tables():  # tables beside a stranger's would be ours in part only
-            self._check_schema()
+            self._check_version()
         with self._database.atomic("IMMEDIATE"):
             self._database.create_tables(ALL_TABLES, safe=True)
-            MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_ignore().execute()
+            for table, field in self._missing():
+                if field.null or field.default is not None:
+                    name = meta_of(table).table_name
+                    migrate(self._migrator.add_column(name, field.column_name, field))
+            MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_replace().execute()
         self._check_schema()
+
+    def _missing(self) -> list[tuple[type[Model], Any]]:
+        """Columns that the file lacks, each with its table."""
+        lacking: list[tuple[type[Model], Any]] = []
+        for table in ALL_TABLES:
+            meta = meta_of(table)
+            kept = {column.name for column in self._database.get_columns(meta.table_name)}
+            lacking += [
+                (table, field)
+                for field in meta.sorted_fields
+                if field.column_name not in kept | {"rowid"}
+            ]
+        return lacking
 
     def _check_schema(self) -> None:
         """Raises ``BadSettings`` unless Moot made the file, in a version that this one knows."""
+        self._check_version()
+        if lacking := self._missing():
+            table = meta_of(lacking[0][0]).table_name
+            columns = ", ".join(
+                field.column_name for of, field in lacking if meta_of(of).table_name == table
+            )
+            raise BadSettings(
+                f"{self.path} was written by an earlier Moot that this one cannot read (its "
+                f"table {table} lacks {columns}). Move it away, or name another [storage] dir."
+            )
+
+    def _check_version(self) -> None:
         if not self._database.table_exists(MetaRow):
             raise BadSettings(
                 f"{self.path} was not made by Moot. Move it away, or name another [storage] dir."
@@ -159,13 +191,3 @@ class Records:
                 f"{self.path} was written by a newer Moot (schema {found}, this one knows "
                 f"{SCHEMA_VERSION}). Update Moot, or name another [storage] dir."
             )
-        for table in ALL_TABLES:
-            meta = meta_of(table)
-            kept = {column.name for column in self._database.get_columns(meta.table_name)}
-            missing = {field.column_name for field in meta.sorted_fields} - kept - {"rowid"}
-            if missing:
-                raise BadSettings(
-                    f"{self.path} was written by an earlier Moot that this one cannot read (its "
-                    f"table {meta.table_name} lacks {', '.join(sorted(missing))}). Move it away, "
-                    "or name another [storage] dir."
-                )

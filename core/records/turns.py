@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import cast
 
 from peewee import SQL, IntegrityError
 
-from core.model import ConversationKey, Participant, Turn, TurnKind, TurnState
+from core.model import ConversationKey, Participant, TableRules, Turn, TurnKind, TurnState
 from core.records.prepared import Prepared, raw
 from core.records.tables import ConversationRow, MessageRow, TurnRow
 
@@ -28,6 +28,9 @@ def queue_turn(
     rounds: int,
     mode: str,
     now: float,
+    rules: TableRules = TableRules(),  # noqa: B008 - frozen
+    asker_trusted: bool = False,
+    budget_chars: int = 0,
 ) -> int:
     """Queue a question; returns the turn's id."""
     row = TurnRow.create(
@@ -40,6 +43,9 @@ def queue_turn(
         seats=dump_seats(seats),
         rounds=rounds,
         mode=mode,
+        rules=dump_rules(rules),
+        asker_trusted=asker_trusted,
+        budget_chars=budget_chars,
         queued_at=now,
     )
     MessageRow.change(prompt_message_id, turn=row.id)
@@ -223,6 +229,18 @@ def dump_seats(seats: Sequence[Participant]) -> str:
     return json.dumps([[s.engine, s.persona, s.model] for s in seats])
 
 
+def dump_rules(rules: TableRules) -> str:
+    """A roundtable's rules as they are stored."""
+    return json.dumps(asdict(rules))
+
+
+def load_rules(stored: str) -> TableRules:
+    """A roundtable's rules as they were stored."""
+    values = json.loads(stored)
+    who = values.pop("synthesizer", None)
+    return TableRules(**values, synthesizer=Participant(**who) if who else None)
+
+
 def to_turn(row: TurnRow) -> Turn:
     """A row as a value."""
     kind = cast("TurnKind", row.kind)
@@ -240,6 +258,10 @@ def to_turn(row: TurnRow) -> Turn:
         mode=row.mode,
         queued_at=row.queued_at,
         header=row.header,
+        rules=load_rules(row.rules),
+        asker_key=row.asker_key,
+        asker_trusted=row.asker_trusted,
+        budget_chars=row.budget_chars,
     )
 
 

@@ -252,16 +252,35 @@ async def test_a_newer_database_is_refused(tmp_path):
     await second.close()
 
 
-async def test_a_database_of_an_earlier_build_is_refused_in_one_line(tmp_path):
-    first = Records(tmp_path / "moot.sqlite")
+async def made_earlier(folder: Path, lost_column: str) -> Records:
+    """A database with one turn in it, as a build without that column of ``turn`` left it."""
+    first = Records(folder / "moot.sqlite")
     await first.open()
-    await first.do(lambda: MetaRow.raw("SELECT 1").execute())
+    await first.do(conversation)
+    await first.do(queue)
     await first.close()
-    with sqlite3.connect(tmp_path / "moot.sqlite") as connection:
-        connection.execute("ALTER TABLE turn DROP COLUMN header")
+    with sqlite3.connect(folder / "moot.sqlite") as connection:
+        connection.execute(f"ALTER TABLE turn DROP COLUMN {lost_column}")
+        connection.execute("UPDATE meta SET value = '1' WHERE name = 'schema'")
     connection.close()
-    second = Records(tmp_path / "moot.sqlite")
-    with pytest.raises(BadSettings, match="table turn lacks header"):
+    return Records(folder / "moot.sqlite")
+
+
+async def test_a_database_of_an_earlier_build_gets_the_columns_that_are_new(tmp_path):
+    for column in ("rules", "header"):
+        (tmp_path / column).mkdir()
+        second = await made_earlier(tmp_path / column, column)
+        await second.open()
+        [turn] = await second.do(turns.waiting, 1)
+        assert turn.prompt == "q"
+        assert (await second.do(MetaRow.get_by_id, "schema")).value == "2"
+        await second.do(queue)
+        await second.close()
+
+
+async def test_a_database_of_an_earlier_build_that_cannot_be_read_is_refused_in_one_line(tmp_path):
+    second = await made_earlier(tmp_path, "prompt")
+    with pytest.raises(BadSettings, match="table turn lacks prompt"):
         await second.open()
     await second.close()
 

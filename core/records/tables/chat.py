@@ -1,0 +1,128 @@
+"""Conversations, what is said in them, and what is owed to them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from peewee import AutoField, BooleanField, FloatField, ForeignKeyField, IntegerField, TextField
+from playhouse.sqlite_ext import FTS5Model, SearchField
+
+from core.records.tables.base import Table
+
+
+class ConversationRow(Table):
+    """One thread (or direct-message channel). ``root`` is null until the first post opens it.
+
+    ``twin`` is 0, or its own id for one that learnt too late which thread its post had opened: a
+    crash lay between, and somebody's message in the thread had begun another conversation there.
+    Both post into the thread; what is said there from then on belongs to the one whose twin is 0.
+    """
+
+    id = AutoField()
+    chat = TextField()
+    space = TextField()
+    channel = TextField()
+    root = TextField(null=True)
+    direct = BooleanField(default=False)
+    engaged = BooleanField(default=False)  # Moot opened it or was mentioned in it
+    mode = TextField(default="")  # the conversation's own pack mode ("" = as the settings say)
+    public = BooleanField(default=False)  # everybody in the space may read the channel
+    caught_up = BooleanField(default=True)  # False: its earlier messages are still to be read
+    twin = IntegerField(default=0)
+    created_at = FloatField()
+
+    class Meta:
+        table_name = "conversation"
+        indexes: ClassVar[Any] = ((("chat", "space", "channel", "root", "twin"), True),)
+
+
+class MessageRow(Table):
+    """One thing somebody said. ``event_id`` makes a repeated delivery harmless."""
+
+    id = AutoField()
+    conversation_id: int
+    conversation = ForeignKeyField(ConversationRow, backref="messages")
+    platform_id = TextField(default="")
+    event_id = TextField(null=True, unique=True)
+    author_key = TextField()
+    author_name = TextField()
+    author_kind = TextField()
+    engine = TextField(default="")
+    persona = TextField(default="")
+    text = TextField()
+    sent_at = FloatField()
+    edited_at = FloatField(null=True)
+    deleted_at = FloatField(null=True)
+    addressed = BooleanField(default=False)  # became a turn (or was refused one)
+    interrupted = BooleanField(default=False)
+    turn = IntegerField(null=True)
+
+    class Meta:
+        table_name = "message"
+
+
+MessageRow.add_index(
+    MessageRow.index(
+        MessageRow.conversation,
+        MessageRow.platform_id,
+        unique=True,
+        where=(MessageRow.platform_id != ""),
+        name="message_platform",
+    )
+)
+MessageRow.add_index(
+    MessageRow.index(MessageRow.conversation, MessageRow.sent_at, name="message_sent")
+)
+
+
+class MessageIndex(FTS5Model):
+    """Keyword index: ``rowid`` is the message's id, ``body`` its tokens (core.keywords)."""
+
+    body = SearchField()
+
+    class Meta:  # pyright: ignore[reportIncompatibleVariableOverride]
+        table_name = "message_fts"
+        options: ClassVar[Any] = {"tokenize": "porter unicode61 remove_diacritics 2"}
+
+
+class EventRow(Table):
+    """Commands and buttons already taken in (messages carry their event id themselves)."""
+
+    event_id = TextField(primary_key=True)
+    at = FloatField()
+
+    class Meta:
+        table_name = "event"
+
+
+class OutboxRow(Table):
+    """A post, edit or deletion owed to a platform; paid by ``bridge.delivery`` in order of id."""
+
+    id = AutoField()
+    conversation_id: int
+    conversation = ForeignKeyField(ConversationRow, backref="outbox")
+    turn = IntegerField(null=True)
+    run = TextField(null=True)
+    op = TextField(default="post")  # post | edit | delete
+    kind = TextField()  # answer | notice | header | pull | status
+    target = IntegerField(null=True)  # edit, delete: the outbox row whose message is meant
+    nonce = TextField(unique=True)
+    text = TextField(default="")
+    buttons = TextField(default="[]")  # JSON: [[action, label, style], ...]
+    title = TextField(default="")
+    state = TextField(default="due")  # due | sent | dead | dropped
+    attempts = IntegerField(default=0)
+    due_at = FloatField(default=0.0)
+    tried_at = FloatField(null=True)  # set while an attempt may have taken effect unseen
+    message_id = TextField(default="")
+    error = TextField(default="")
+    created_at = FloatField()
+    sent_at = FloatField(null=True)
+
+    class Meta:
+        table_name = "outbox"
+
+
+OutboxRow.add_index(
+    OutboxRow.index(OutboxRow.state, OutboxRow.conversation, OutboxRow.id, name="outbox_due")
+)

@@ -1,0 +1,93 @@
+"""Turns, their runs, what agents pulled, and what engine sessions know."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from peewee import AutoField, BooleanField, FloatField, ForeignKeyField, IntegerField, TextField
+
+from core.records.tables.base import Table
+from core.records.tables.chat import ConversationRow
+
+
+class TurnRow(Table):
+    """One question put to a table. At most one per conversation runs: the database sees to it."""
+
+    id = AutoField()
+    conversation_id: int
+    conversation = ForeignKeyField(ConversationRow, backref="turns")
+    kind = TextField()
+    prompt = TextField()
+    prompt_message = IntegerField()
+    asker = TextField()
+    asker_key = TextField()
+    seats = TextField()  # JSON: [[engine, persona, model], ...]
+    rounds = IntegerField()
+    mode = TextField(default="")
+    budget_chars = IntegerField(default=0)  # asked for this question (0: as the settings say)
+    rules = TextField(default="{}")  # JSON of core.model.TableRules
+    asker_trusted = BooleanField(default=False)  # a member, not a guest: core.model.Author
+    state = TextField(default="queued")
+    error = TextField(default="")
+    header = IntegerField(null=True)  # outbox id of a roundtable's header message
+    queued_at = FloatField()
+    started_at = FloatField(null=True)
+    ended_at = FloatField(null=True)
+
+    class Meta:
+        table_name = "turn"
+
+
+TurnRow.add_index(
+    TurnRow.index(
+        TurnRow.conversation, unique=True, where=(TurnRow.state == "running"), name="turn_running"
+    )
+)
+TurnRow.add_index(TurnRow.index(TurnRow.state, TurnRow.id, name="turn_by_state"))
+
+
+class RunRow(Table):
+    """One process for one step. The row exists before the process does."""
+
+    id = TextField(primary_key=True)
+    turn_id: int
+    turn = ForeignKeyField(TurnRow, backref="runs")
+    round = IntegerField()
+    seat = IntegerField()
+    hop = IntegerField()
+    attempt = IntegerField(default=1)
+    state = TextField(default="open")
+    can_write = BooleanField(default=False)
+    engine = TextField()
+    persona = TextField(default="")
+    session = TextField(default="")
+    pid = IntegerField(null=True)
+    pid_started = FloatField(null=True)
+    answer = TextField(default="")
+    error = TextField(default="")
+    outcome = TextField(default="")
+    usage = TextField(default="{}")
+    receipt = TextField(default="{}")
+    chars = IntegerField(default=0)  # characters sent, what in-run Pulls brought included
+    position = TextField(default="")  # JSON of core.blocks.Position, as the answer ended with
+    faults = TextField(default="[]")  # JSON: blocks that did not parse, told back once
+    status = IntegerField(null=True)  # outbox id of the status message
+    opened_at = FloatField()
+    ended_at = FloatField(null=True)
+
+    class Meta:
+        table_name = "run"
+        indexes: ClassVar[Any] = ((("turn", "round", "seat", "hop", "attempt"), True),)
+
+
+class PullRow(Table):
+    """What an agent asked for, and how much was found (filled in when it is answered)."""
+
+    id = AutoField()
+    run = ForeignKeyField(RunRow, backref="pulls")
+    kind = TextField()
+    query = TextField()
+    hits = IntegerField(null=True)
+
+    class Meta:
+        table_name = "pull"
