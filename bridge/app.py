@@ -27,6 +27,7 @@ from core.errors import BadInput, BadSettings
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
 from core.records.thread import Records
+from core.sources.catalog import SOURCES
 from core.turns import House, Policy
 
 log = structlog.get_logger()
@@ -120,6 +121,8 @@ async def running(
             voice=render,
             history=history,
             project_of=lambda key: project_of(settings, key),
+            channels_of=lambda project: channels_of(settings, project),
+            sources=SOURCES,
             progress=status,
             wake_delivery=delivery.wake,
             policy=_policy(settings, persona_folder),
@@ -171,6 +174,12 @@ def project_of(settings: Settings, key: ConversationKey) -> Project:
                 return Project(name, str(project.path), project.permission)
     safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
     return Project(safe, str(settings.storage.dir / "channels" / safe), "plan", own=True)
+
+
+def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:
+    """The channels that belong to a project, as ``chat:channel`` (``"*"``: all the others)."""
+    listed = settings.projects.get(project.name)
+    return listed.channels if listed and not project.own else ()
 
 
 def personas(settings: Settings, shipped: Path) -> frozenset[str]:
