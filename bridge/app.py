@@ -27,7 +27,7 @@ from core.errors import BadInput, BadSettings
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
 from core.records.thread import Records
-from core.sources.catalog import SOURCES
+from core.sources.catalog import all_sources
 from core.turns import House, Policy
 
 log = structlog.get_logger()
@@ -122,7 +122,7 @@ async def running(
             history=history,
             project_of=lambda key: project_of(settings, key),
             channels_of=lambda project: channels_of(settings, project),
-            sources=SOURCES,
+            sources=all_sources(folder),
             progress=status,
             wake_delivery=delivery.wake,
             policy=_policy(settings, persona_folder),

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from core.sources import recall
 from core.sources.port import Source
 
-SOURCES: tuple[Source, ...] = (recall.SOURCE,)
+
+def all_sources(folder: Path) -> tuple[Source, ...]:
+    """The sources of a Moot that keeps its data in ``folder`` (indexes of theirs go there)."""
+    del folder  # TODO(disk): the code index lives there
+    return (recall.SOURCE,)

@@ -8,7 +8,7 @@ from core.gather import Gather
 from core.model import Author, ChatEvent, ConversationKey, Participant, Project, Pull
 from core.records import messages, turns
 from core.records.thread import Records
-from core.sources.catalog import SOURCES
+from core.sources.catalog import all_sources
 
 KEY = ConversationKey("paper", "", "C", "1")
 KIM = Author("U1", "Kim")
@@ -54,7 +54,7 @@ async def test_c066_a_pull_does_not_find_the_question_or_what_was_just_said_to_i
         turn,
         conversation,
         Project("p", str(tmp_path)),
-        sources=SOURCES,
+        sources=all_sources(tmp_path),
         history_messages=20,
         persona_folder=tmp_path,
     )
