@@ -177,9 +177,18 @@ def project_of(settings: Settings, key: ConversationKey) -> Project:
 
 
 def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:
-    """The channels that belong to a project, as ``chat:channel`` (``"*"``: all the others)."""
+    """The channels that belong to a project, as ``chat:channel``, as ``project_of`` maps them.
+
+    ``"*"`` stands for all the others; then those that another project lists come as
+    ``!chat:channel``.
+    """
     listed = settings.projects.get(project.name)
-    return listed.channels if listed and not project.own else ()
+    if listed is None or project.own:
+        return ()
+    if "*" not in listed.channels:
+        return listed.channels
+    others = (p.channels for name, p in settings.projects.items() if name != project.name)
+    return (*listed.channels, *(f"!{channel}" for channels in others for channel in channels))
 
 
 def personas(settings: Settings, shipped: Path) -> frozenset[str]:

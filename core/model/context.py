@@ -115,7 +115,8 @@ class Scene:
     Attributes:
         prompt: the question (or a roundtable's topic).
         mode: the mode that was asked for, or "".
-        project_channels: ``chat:channel`` of the channels that belong to the project.
+        project_channels: ``chat:channel`` of the channels that belong to the project; with ``"*"``
+            all others belong to it too, but for those that stand here as ``!chat:channel``.
         asker_key / asker_trusted: as on the turn.
         turn_id / prompt_message_id: what is being answered; ``rounds`` > 0 for a roundtable.
         personas: who sits at the table (``reviewer`` makes it a review).

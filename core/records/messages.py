@@ -89,6 +89,16 @@ def set_engaged(conversation_id: int) -> None:
     ConversationRow.change(conversation_id, engaged=True)
 
 
+def set_public(key: ConversationKey, *, public: bool) -> None:
+    """Whether everybody in the space may read the channel: it holds for all its conversations."""
+    ConversationRow.update(public=public).where(
+        (ConversationRow.chat == key.chat)
+        & (ConversationRow.space == key.space)
+        & (ConversationRow.channel == key.channel)
+        & (ConversationRow.public != public)
+    ).execute()
+
+
 def set_caught_up(conversation_id: int) -> None:
     """The thread's earlier messages have been read (or cannot be)."""
     ConversationRow.change(conversation_id, caught_up=True)
@@ -343,6 +353,7 @@ def to_conversation(row: ConversationRow) -> Conversation:
         caught_up=row.caught_up,
         public=row.public,
         mode=row.mode,
+        apart=row.apart,
     )
 
 

@@ -27,6 +27,7 @@ class ConversationRow(Table):
     engaged = BooleanField(default=False)  # Moot opened it or was mentioned in it
     mode = TextField(default="")  # the conversation's own pack mode ("" = as the settings say)
     public = BooleanField(default=False)  # everybody in the space may read the channel
+    apart = BooleanField(default=False)  # a private thread: not all of the channel may read it
     caught_up = BooleanField(default=True)  # False: its earlier messages are still to be read
     twin = IntegerField(default=0)
     created_at = FloatField()
