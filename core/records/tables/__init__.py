@@ -6,6 +6,15 @@ from peewee import Model
 
 from core.records.tables.base import MetaRow, Table
 from core.records.tables.chat import ConversationRow, EventRow, MessageIndex, MessageRow, OutboxRow
+from core.records.tables.links import BranchRow, LinkRow
+from core.records.tables.plans import (
+    ArtifactRow,
+    AuditRow,
+    DecisionRow,
+    FindingRow,
+    PlanRow,
+    SubtaskRow,
+)
 from core.records.tables.work import PullRow, RunRow, TurnRow
 
 SCHEMA_VERSION = 2
@@ -20,19 +29,35 @@ ALL_TABLES: tuple[type[Model], ...] = (
     RunRow,
     PullRow,
     OutboxRow,
+    PlanRow,
+    SubtaskRow,
+    FindingRow,
+    ArtifactRow,
+    DecisionRow,
+    AuditRow,
+    LinkRow,
+    BranchRow,
 )
 
 __all__ = [
     "ALL_TABLES",
     "SCHEMA_VERSION",
+    "ArtifactRow",
+    "AuditRow",
+    "BranchRow",
     "ConversationRow",
+    "DecisionRow",
     "EventRow",
+    "FindingRow",
+    "LinkRow",
     "MessageIndex",
     "MessageRow",
     "MetaRow",
     "OutboxRow",
+    "PlanRow",
     "PullRow",
     "RunRow",
+    "SubtaskRow",
     "Table",
     "TurnRow",
 ]

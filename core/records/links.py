@@ -1,0 +1,141 @@
+"""Links between conversations, confirmed by a person; and branches, forked from a message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from core.errors import BadInput
+from core.model import Actor, Branch, BranchState, Conversation, Scene
+from core.records import messages, scope
+from core.records.filing import write_audit
+from core.records.tables import BranchRow, ConversationRow, LinkRow
+
+
+def link(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:
+    """Link the scene's conversation with another one; False when they were linked before.
+
+    Raises:
+        BadInput: they are the same, or one side may not see the other.
+    """
+    here = scene.conversation
+    if other_id == here.id:
+        raise BadInput("A thread cannot be linked with itself.")
+    if not _both_see(scene, other_id):
+        raise BadInput(
+            "There is no such thread that this one may be linked with: both must be in the same "
+            "channel, or in public channels of the same project."
+        )
+    first, second = sorted((here.id, other_id))
+    made = (
+        LinkRow.insert(first=first, second=second, by_key=by.key, by_name=by.name, created_at=now)
+        .on_conflict_ignore()
+        .as_rowcount()
+        .execute()
+    )
+    if made:
+        write_audit("link", other_id, "created", by, now, scene.project.name, here.id)
+    return bool(made)
+
+
+def unlink(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:
+    """Take a link away; False when there was none."""
+    here = scene.conversation.id
+    first, second = sorted((here, other_id))
+    gone = LinkRow.delete().where((LinkRow.first == first) & (LinkRow.second == second)).execute()
+    if gone:
+        write_audit("link", other_id, "removed", by, now, scene.project.name, here)
+    return bool(gone)
+
+
+def linked(scene: Scene) -> tuple[Conversation, ...]:
+    """The conversations linked with the scene's that it may still see, oldest link first."""
+    here = scene.conversation.id
+    rows = LinkRow.select().where((LinkRow.first == here) | (LinkRow.second == here))
+    others = [row.second_id if row.first_id == here else row.first_id for row in rows]
+    return tuple(messages.get_conversation(other) for other in others if _both_see(scene, other))
+
+
+def _both_see(scene: Scene, other_id: int) -> bool:
+    """The scope rule, from both sides."""
+    if not scope.may_see(scene, other_id):
+        return False
+    back = replace(scene, conversation=messages.get_conversation(other_id))
+    return scope.may_see(back, scene.conversation.id)
+
+
+# --- branches ----------------------------------------------------------------------------
+
+
+def fork(scene: Scene, message_id: int, *, by: Actor, now: float) -> tuple[Branch, Conversation]:
+    """Begin a branch at a message of the scene's conversation.
+
+    The branch is a new conversation of the same channel whose thread is opened by its first post
+    (``outbox.add_post`` with a title).
+
+    Raises:
+        BadInput: there is no such message here, or a direct message cannot branch.
+    """
+    here = scene.conversation
+    if here.direct:
+        raise BadInput("A direct message has no threads to branch into; branch in a channel.")
+    if messages.get_message(message_id, here.id) is None:
+        raise BadInput(f"There is no message #{message_id} in this thread.")
+    parent = ConversationRow.get_by_id(here.id)
+    if parent.apart:
+        raise BadInput("A private thread cannot branch: its branch would be open to the channel.")
+    made = messages.open_conversation(
+        replace(here.key, root=""), direct=False, in_thread=False, now=now
+    )
+    ConversationRow.change(made.id, engaged=True, public=parent.public, mode=parent.mode)
+    row = BranchRow.create(
+        conversation=made.id,
+        parent=here.id,
+        message=message_id,
+        by_key=by.key,
+        by_name=by.name,
+        created_at=now,
+    )
+    write_audit("branch", row.id, "created", by, now, scene.project.name, made.id)
+    return to_branch(row), messages.get_conversation(made.id)
+
+
+def branch_of(conversation_id: int) -> Branch | None:
+    """The branch that this conversation is, if it is one."""
+    row = BranchRow.get_or_none(BranchRow.conversation == conversation_id)
+    return to_branch(row) if row else None
+
+
+def branches_of(parent_id: int) -> tuple[Branch, ...]:
+    """The branches that were forked from this conversation, oldest first."""
+    rows = BranchRow.select().where(BranchRow.parent == parent_id).order_by(BranchRow.id)
+    return tuple(to_branch(row) for row in rows)
+
+
+def end_branch(
+    branch: Branch, state: BranchState, *, project: str, by: Actor, now: float
+) -> Branch:
+    """Adopt a branch into its parent, or discard it.
+
+    Raises:
+        BadInput: it was ended before.
+    """
+    row = BranchRow.get_by_id(branch.id)
+    if row.state != "open":
+        raise BadInput(f"This branch was {row.state} already.")
+    BranchRow.change(row.id, state=state)
+    write_audit("branch", row.id, f"{row.state} -> {state}", by, now, project, row.conversation_id)
+    return to_branch(BranchRow.get_by_id(row.id))
+
+
+def to_branch(row: BranchRow) -> Branch:
+    """A row as a value."""
+    return Branch(
+        id=row.id,
+        conversation_id=row.conversation_id,
+        parent_id=row.parent_id,
+        message_id=row.message,
+        state=cast("BranchState", row.state),
+        by=row.by_name,
+        at=row.created_at,
+    )
