@@ -32,8 +32,10 @@ def quote(body: str) -> str:
     too), so that nothing of the body ever begins a line.
     """
     if _RARE_BREAK.search(body) is None:
-        framed = "\n> ".join(("", *body.split("\n")))[1:]
-        return _EMPTY_LINE.sub(">", framed)
+        framed = "> " + body.replace("\n", "\n> ")
+        if "\n\n" in body or body[:1] in ("", "\n") or body.endswith("\n"):
+            return _EMPTY_LINE.sub(">", framed)
+        return framed
     lines = f"{body}x".splitlines(keepends=True)
     lines[-1] = lines[-1][:-1]  # so that an empty body, or one that ends in a line end, has it seen
     return "".join(f"> {line}" if any(line.splitlines()) else f">{line}" for line in lines)
