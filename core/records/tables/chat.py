@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from peewee import AutoField, BooleanField, FloatField, ForeignKeyField, IntegerField, TextField
+from peewee import (
+    SQL,
+    AutoField,
+    BooleanField,
+    FloatField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
 from playhouse.sqlite_ext import FTS5Model, SearchField
 
 from core.records.tables.base import Table
@@ -27,7 +35,8 @@ class ConversationRow(Table):
     engaged = BooleanField(default=False)  # Moot opened it or was mentioned in it
     mode = TextField(default="")  # the conversation's own pack mode ("" = as the settings say)
     public = BooleanField(default=False)  # everybody in the space may read the channel
-    apart = BooleanField(default=False)  # a private thread: not all of the channel may read it
+    # A private thread: not everybody in the channel may read it.
+    apart = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
     caught_up = BooleanField(default=True)  # False: its earlier messages are still to be read
     twin = IntegerField(default=0)
     created_at = FloatField()
@@ -71,8 +80,14 @@ MessageRow.add_index(
         name="message_platform",
     )
 )
+# With all that the count of a conversation asks for: a long one is counted without its rows.
 MessageRow.add_index(
-    MessageRow.index(MessageRow.conversation, MessageRow.sent_at, name="message_sent")
+    MessageRow.index(
+        MessageRow.conversation,
+        MessageRow.deleted_at,
+        MessageRow.sent_at,
+        name="message_standing",
+    )
 )
 
 
