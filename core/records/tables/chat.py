@@ -126,7 +126,7 @@ class OutboxRow(Table):
     text = TextField(default="")
     buttons = TextField(default="[]")  # JSON: [[action, label, style], ...]
     title = TextField(default="")
-    state = TextField(default="due")  # due | sent | dead | dropped
+    state = TextField(default="due")  # due | sent | dead | dropped | kept (until its seat's turn)
     attempts = IntegerField(default=0)
     due_at = FloatField(default=0.0)
     tried_at = FloatField(null=True)  # set while an attempt may have taken effect unseen
