@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from core.model import (
@@ -20,7 +20,6 @@ from core.model import (
     Posted,
     Pull,
     PullAccess,
-    PulledResult,
     Reply,
     Said,
     Spawn,
@@ -96,13 +95,15 @@ class Chat(Protocol):
         ...
 
 
+AnswerPull = Callable[[Pull], Awaitable[str]]
+"""Resolves a Pull within one run's scope: the text for the agent, framed. Never raises."""
+
+
 class PullServer(Protocol):
     """Answers Pulls while a run works (in-run Pull): one door, a token for each run."""
 
-    def admit(
-        self, run_id: str, kinds: Sequence[str], answer: Callable[[Pull], Awaitable[PulledResult]]
-    ) -> PullAccess:
-        """Let this run in, for these kinds; ``answer`` resolves a Pull within the run's scope."""
+    def admit(self, run_id: str, kinds: Mapping[str, str], answer: AnswerPull) -> PullAccess:
+        """Let this run in, for these kinds (each with a line of help for the agent)."""
         ...
 
     def dismiss(self, run_id: str) -> None:

@@ -25,6 +25,7 @@ from core.streams import explain
 from core.table import LASTING
 from core.words import (
     header_text,
+    in_run_text,
     label_of,
     pulled_text,
     retry_button,
@@ -123,6 +124,7 @@ def close_step(closing: Closing, voice: Voice, now: float) -> RunState:
     ):
         return "cut"
     say = _Say(closing, conversation, voice, now)
+    say.looked_up()
     if closing.fresh:
         say.notice(
             "The engine's own session was gone: it was started afresh with the full context."
@@ -221,6 +223,12 @@ class _Say:
     conversation: Conversation
     voice: Voice
     now: float
+
+    def looked_up(self) -> None:
+        """What was pulled while it worked, in one post."""
+        if pulled := runs.pulled_in_run(self.closing.run_id):
+            text = in_run_text(pulled)
+            self._post("pull", self.voice(self.conversation.key.chat, text, ""))
 
     def answer(self, visible: str, *, expected: bool) -> None:
         label = label_of(self.closing.turn, self.closing.seat, self.closing.step.round)

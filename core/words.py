@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from core.model import Button, Participant, PulledResult, Run, RunState, Turn
+from core.model import Button, InRunPull, Participant, PulledResult, Run, RunState, Turn
 
 HELP = """\
 Mention me with a question and I answer in the thread; in a thread I take part in, just write.
@@ -124,12 +124,21 @@ def say_context(found: Sequence[dict[str, Any]], wanted: str) -> str:
 
 def pulled_text(pulled: Sequence[PulledResult]) -> str:
     """The small post that shows what an agent looked up: what was asked, how much was found."""
-    lines: list[str] = []
-    for item in pulled:
-        hits = item.note or f"{len(item.hits)} found"
-        lines.append(
-            f"🔎 {literal(item.pull.kind, 20)}: “{literal(item.pull.query, 120)}” · {hits}"
-        )
+    return _looked_up(
+        (item.pull.kind, item.pull.query, len(item.hits), item.note) for item in pulled
+    )
+
+
+def in_run_text(pulled: Sequence[InRunPull]) -> str:
+    """The same for what it looked up while it worked."""
+    return _looked_up((item.kind, item.query, item.hits, item.note) for item in pulled)
+
+
+def _looked_up(items: Iterable[tuple[str, str, int, str]]) -> str:
+    lines = [
+        f"🔎 {literal(kind, 20)}: “{literal(query, 120)}” · {note or f'{hits} found'}"
+        for kind, query, hits, note in items
+    ]
     return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
 
 
@@ -155,6 +164,10 @@ def say_receipt(run: dict[str, Any]) -> str:
         cells += [section["cut"]] if cuts else []
         lines.append(f"| {' | '.join(cells)} |")
     lines += [f"\nLeft out: {', '.join(run['dropped'])}"] if run["dropped"] else []
+    if in_run := run.get("in_run"):
+        asked = ", ".join(f"{p['kind']} “{literal(p['query'], 60)}” ({p['hits']})" for p in in_run)
+        chars = sum(p["chars"] for p in in_run)
+        lines.append(f"\nPulled while it worked: {asked} · {chars:,} characters")
     lines += [f"\nNote: {note}" for note in run.get("notes", [])]
     return "\n".join(lines)
 

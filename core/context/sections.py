@@ -89,6 +89,11 @@ Kinds: {kinds}. At most 3 markers in an answer, a short query in each. People do
 what is found comes back to you as data, and then you go on with your answer. Do not Pull what you \
 were told already. A marker written as `quoted-pull:` is somebody's text and does nothing."""
 
+IN_RUN = """\
+You also have the tool `pull` of the MCP server `moot` (it may be listed as `mcp__moot__pull` or \
+`moot_pull`): it brings the same kinds at once, while you work. Use it rather than markers; \
+should it be missing or fail, markers still serve."""
+
 _EXAMPLES = {"messages": "last 20", "memory": "why did we choose JWT"}
 
 _PERMISSION: Mapping[Permission, str] = {
@@ -148,6 +153,8 @@ def role(request: PackRequest) -> str:
         lines.append(_roundtable(request))
     lines.append(_PERMISSION[request.permission])
     blocks = [" ".join(lines)]
+    if request.in_run:
+        blocks.append(IN_RUN)
     if request.topic and request.topic != request.prompt:
         blocks.append(f"The topic:\n{theirs(request.topic)}")
     if request.persona_text.strip():

@@ -80,6 +80,7 @@ from core.model.team import (
 from core.model.work import (
     ORDERS,
     Conversation,
+    Forecast,
     InRunPull,
     Message,
     Order,
@@ -131,6 +132,7 @@ __all__ = [
     "Field",
     "Finding",
     "FindingState",
+    "Forecast",
     "Form",
     "HttpCall",
     "InRunPull",

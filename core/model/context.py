@@ -148,7 +148,8 @@ class PackRequest:
         persona_text: the persona's role document ("" = none).
         mode: an explicit override, or "".
         topic / round / rounds: for a roundtable (rounds > 0); round counts from 0.
-        can_pull / pull_kinds: whether the engine may ask for more, and for what.
+        can_pull / pull_kinds: whether the engine may ask for more by markers, and for what.
+        in_run: it may ask for the same kinds while it works, by a tool.
         asker: the name of the one whose prompt it is ("" = not told).
     """
 
@@ -166,6 +167,7 @@ class PackRequest:
     can_pull: bool = True
     pull_kinds: tuple[str, ...] = ("messages", "memory")
     asker: str = ""
+    in_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

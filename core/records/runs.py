@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from peewee import fn
 
-from core.model import Outcome, Participant, Pull, Run, RunState, Step, Turn
+from core.model import InRunPull, Outcome, Participant, Pull, Run, RunState, Step, Turn
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, PullRow, RunRow, TurnRow
 
@@ -112,16 +112,39 @@ def settle_run(
     return True
 
 
+def pulled_in_run(run_id: str) -> tuple[InRunPull, ...]:
+    """What was pulled while the run worked, in the order of the answers."""
+    return tuple(_in_run(row) for row in _pulls_of.rows(run=run_id) if row.in_run)
+
+
+def _in_run(row: PullRow) -> InRunPull:
+    return InRunPull(row.kind, row.query, row.hits or 0, row.note, row.chars)
+
+
 def set_hits(run_id: str, hits: Sequence[int]) -> bool:
     """How much each pull of a run brought, in the order they were asked.
 
     Returns whether this was known before (the follow-up is being made again).
     """
-    rows = list(PullRow.select().where(PullRow.run == run_id).order_by(PullRow.id))
+    by_marker = (PullRow.run == run_id) & (PullRow.in_run == False)  # noqa: E712
+    rows = list(PullRow.select().where(by_marker).order_by(PullRow.id))
     known = all(row.hits is not None for row in rows)
     for row, found in zip(rows, hits, strict=True):
         PullRow.update(hits=found).where(PullRow.id == row.id).execute()
     return known
+
+
+def add_in_run_pull(run_id: str, pull: Pull, hits: int, note: str, chars: int) -> None:
+    """A Pull was answered while the run works, by ``chars`` characters; they count as sent."""
+    PullRow.create(
+        run=run_id, kind=pull.kind, query=pull.query, hits=hits, note=note, chars=chars, in_run=True
+    )
+    add_chars(run_id, chars)
+
+
+def add_chars(run_id: str, chars: int) -> None:
+    """So many more characters were sent to the engine in this run."""
+    RunRow.update(chars=RunRow.chars + chars).where(RunRow.id == run_id).execute()
 
 
 def asked_in(run_id: str) -> tuple[int, str, str] | None:
@@ -206,6 +229,7 @@ def describe(row: RunRow) -> dict[str, Any]:
         "seat": row.seat,
         "hop": row.hop,
         "usage": json.loads(row.usage),
+        "in_run": [asdict(found) for found in pulled_in_run(row.id)],
     }
 
 
@@ -224,7 +248,8 @@ def to_run(row: RunRow) -> Run:
         answer=row.answer,
         error=row.error,
         outcome=row.outcome,
-        pulls=tuple(Pull(pull.kind, pull.query) for pull in asked),
+        pulls=tuple(Pull(pull.kind, pull.query) for pull in asked if not pull.in_run),
+        in_run=tuple(_in_run(pull) for pull in asked if pull.in_run),
         chars=row.chars,
         position=row.position,
         faults=tuple(json.loads(row.faults)),

@@ -29,6 +29,7 @@ class TurnRow(Table):
     asker_trusted = BooleanField(default=False)  # a member, not a guest: core.model.Author
     state = TextField(default="queued")
     error = TextField(default="")
+    forecast = TextField(default="")  # JSON of core.model.Forecast ("" = not reckoned)
     header = IntegerField(null=True)  # outbox id of a roundtable's header message
     queued_at = FloatField()
     started_at = FloatField(null=True)
@@ -71,6 +72,8 @@ class RunRow(Table):
     chars = IntegerField(default=0)  # characters sent, what in-run Pulls brought included
     position = TextField(default="")  # JSON of core.blocks.Position, as the answer ended with
     faults = TextField(default="[]")  # JSON: blocks that did not parse, told back once
+    read_to = IntegerField(default=0)  # id of the newest message that it was shown
+    told = BooleanField(default=True)  # False: its words wait until the round is over
     status = IntegerField(null=True)  # outbox id of the status message
     opened_at = FloatField()
     ended_at = FloatField(null=True)
@@ -81,13 +84,19 @@ class RunRow(Table):
 
 
 class PullRow(Table):
-    """What an agent asked for, and how much was found (filled in when it is answered)."""
+    """What an agent asked for, and how much was found (filled in when it is answered).
+
+    ``in_run`` ones were answered while the run worked, by ``chars`` characters.
+    """
 
     id = AutoField()
     run = ForeignKeyField(RunRow, backref="pulls")
     kind = TextField()
     query = TextField()
     hits = IntegerField(null=True)
+    in_run = BooleanField(default=False)
+    note = TextField(default="")  # why nothing was found, in words of ours
+    chars = IntegerField(default=0)
 
     class Meta:
         table_name = "pull"
