@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle
+from typing import Any
 
 import structlog
 
-from bridge.commands import Ask, Context, Convene, Help, Intention, Names, Status, Stop
+from bridge.commands import Ask, Context, Convene, Help, Intention, Mode, Names, Status, Stop
+from bridge.tables import Tables
 from core.errors import BadInput
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Turn
-from core.records import outbox, runs, turns
+from core.records import messages, outbox, runs, turns
 from core.words import HELP, header_text, literal, say_context, say_status, stop_button
 
 log = structlog.get_logger()
@@ -23,9 +24,7 @@ class IntakePolicy:
 
     names: Names
     default_seat: Participant
-    table_engines: tuple[str, ...]
-    roundtable_seats: tuple[Participant, ...]
-    rounds: int
+    tables: Tables
     mode: str
     queue_limit: int
 
@@ -78,6 +77,8 @@ class Acts:
                 return Reply(
                     say_context(runs.runs_in_conversation(conversation.id, 20), intention.run)
                 )
+            case Mode() if conversation is not None:
+                return self._mode(intention.mode, conversation)
             case Help():
                 return Reply(HELP)
             case _:
@@ -94,34 +95,62 @@ class Acts:
     def _queue(
         self, intention: Ask | Convene, conversation: Conversation, message_id: int
     ) -> Reply | None:
-        policy = self.policy
         waits = turns.waiting(conversation.id)
         if full := self._full(waits):
             return full
+        mode = intention.mode or conversation.mode or self.policy.mode
         if isinstance(intention, Ask):
-            default = policy.default_seat
-            engine = intention.engine or default.engine
-            kind, prompt, rounds = "ask", intention.prompt, 1
-            seats: tuple[Participant, ...] = (
-                Participant(engine, intention.persona, intention.model),
+            engine = intention.engine or self.policy.default_seat.engine
+            self._put(
+                conversation,
+                kind="ask",
+                prompt=intention.prompt,
+                prompt_message_id=message_id,
+                seats=(Participant(engine, intention.persona, intention.model),),
+                rounds=1,
+                mode=mode,
+                budget_chars=intention.budget_chars,
             )
         else:
-            kind, prompt, rounds = "roundtable", intention.topic, intention.rounds or policy.rounds
-            seats = _seated(intention.seats or policy.roundtable_seats, policy.table_engines)
+            setup = self.policy.tables.setup(intention)
+            self._put(
+                conversation,
+                kind="roundtable",
+                prompt=intention.topic,
+                prompt_message_id=message_id,
+                seats=setup.seats,
+                rounds=setup.rounds,
+                rules=setup.rules,
+                mode=mode,
+            )
+        return None
+
+    def _put(self, conversation: Conversation, **turn: Any) -> None:
+        """Queue a turn of the one who acts."""
+        author = self.event.author
         turn_id = turns.queue_turn(
             conversation.id,
-            kind=kind,
-            prompt=prompt,
-            prompt_message_id=message_id,
-            asker=self.event.author.name,
-            asker_key=f"{self.event.key.chat}:{self.event.author.id}",
-            seats=seats,
-            rounds=rounds,
-            mode=intention.mode or policy.mode,
+            asker=author.name,
+            asker_key=f"{self.event.key.chat}:{author.id}",
+            asker_trusted=author.trusted,
             now=self.now,
+            **turn,
         )
-        self._queued(conversation, turn_id, kind)
-        return None
+        self._queued(conversation, turn_id, turn["kind"])
+
+    def _mode(self, mode: str | None, conversation: Conversation) -> Reply:
+        if mode is not None:
+            messages.set_mode(conversation.id, mode)
+        shown = conversation.mode if mode is None else mode
+        if shown:
+            return Reply(
+                f"Questions in this thread get the mode **{shown}**; `!mode auto` ends it."
+            )
+        usual = self.policy.mode or "chosen by what the thread holds"
+        return Reply(
+            f"This thread has no mode of its own ({usual}). "
+            "`!mode lite`, `!mode standard` or `!mode full` sets one."
+        )
 
     def _full(self, waits: Sequence[Turn]) -> Reply | None:
         """What to say when no more questions are taken in this thread."""
@@ -206,19 +235,17 @@ class Acts:
             return Reply("It is being worked on already.")
         if full := self._full(waits):
             return full
-        again = turns.queue_turn(
-            conversation.id,
+        self._put(
+            conversation,
             kind=turn.kind,
             prompt=turn.prompt,
             prompt_message_id=turn.prompt_message_id,
-            asker=self.event.author.name,
-            asker_key=f"{self.event.key.chat}:{self.event.author.id}",
             seats=turn.seats,
             rounds=turn.rounds,
             mode=turn.mode,
-            now=self.now,
+            rules=turn.rules,
+            budget_chars=turn.budget_chars,
         )
-        self._queued(conversation, again, turn.kind)
         return Reply("Trying again.")
 
 
@@ -226,11 +253,3 @@ def one_line(text: str) -> str:
     """A one-line name for a thread."""
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79] + "…"
-
-
-def _seated(seats: Sequence[Participant], engines: Sequence[str]) -> tuple[Participant, ...]:
-    """Seats with an engine each: those without one take ``engines`` in turn."""
-    turn_by_turn = cycle(engines)
-    return tuple(
-        seat if seat.engine else replace(seat, engine=next(turn_by_turn)) for seat in seats
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -14,16 +14,17 @@ import structlog
 
 from bridge.access import Door
 from bridge.acts import IntakePolicy
-from bridge.commands import Names, parse_participant
+from bridge.commands import Names
 from bridge.delivery import Delivery
 from bridge.intake import Intake
 from bridge.load import LAST_RESORT, default_engine, load_engines, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
+from bridge.tables import read_tables
 from bridge.worker import Worker
 from config.settings import Settings
 from core.engines.process import run as run_engine
-from core.errors import BadInput, BadSettings
+from core.errors import BadSettings
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
 from core.records.thread import Records
@@ -102,7 +103,7 @@ async def running(
     with writers_lock(folder), as_file(files("config") / "personas") as persona_folder:
         engines = load_engines(settings.engines)
         default, found = await default_engine(settings.engines.default, engines)
-        names = Names(frozenset(engines), personas(settings, persona_folder))
+        names = names_of(settings, engines, persona_folder)
         records = Records(folder / DATABASE)
         await records.open()
         status = StatusMessages(by_name)
@@ -200,6 +201,15 @@ def personas(settings: Settings, shipped: Path) -> frozenset[str]:
     return frozenset(path.stem.lower() for folder in folders for path in folder.glob("*.md"))
 
 
+def names_of(settings: Settings, engines: Iterable[str], shipped: Path) -> Names:
+    """Everything that people may name."""
+    return Names(
+        frozenset(engines),
+        personas(settings, shipped),
+        frozenset(settings.roundtable.presets),
+    )
+
+
 def _policy(settings: Settings, persona_folder: Path) -> Policy:
     context, runs = settings.context, settings.runs
     return Policy(
@@ -216,16 +226,12 @@ def _policy(settings: Settings, persona_folder: Path) -> Policy:
 def _intake_policy(
     settings: Settings, names: Names, default: str, found: Sequence[EngineInfo]
 ) -> IntakePolicy:
-    try:
-        seats = tuple(parse_participant(entry, names) for entry in settings.roundtable.participants)
-    except BadInput as error:
-        raise BadSettings(f"[roundtable] participants: {error}") from None
+    roundtable = settings.roundtable
+    presets = {name: roundtable.preset(name) for name in roundtable.presets}
     return IntakePolicy(
         names=names,
         default_seat=Participant(default),
-        table_engines=_table_engines(settings, default, found),
-        roundtable_seats=seats,
-        rounds=settings.roundtable.rounds,
+        tables=read_tables(roundtable, presets, names, _table_engines(settings, default, found)),
         mode=settings.context.mode,
         queue_limit=settings.runs.queue_limit,
     )

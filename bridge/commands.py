@@ -3,18 +3,31 @@
 A question is any text. Words with a meaning of their own begin with ``!`` (slash commands do not
 exist inside Slack threads), or come as a platform command whose name the adapter passes on.
 Options stand before or after the text: ``--engine codex``, ``--as critic``, ``--model NAME``,
-``--mode full``; for a roundtable also ``--with architect:claude,critic:codex`` and ``--rounds 3``.
+``--mode full``, ``--budget 40k``; for a roundtable also ``--preset review``,
+``--with architect:claude,critic:codex``, ``--rounds 3``, ``--mode parallel``,
+``--synth critic:codex`` and ``--early-stop off``.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import cast
 
+from bridge.options import (
+    ALIKE,
+    MODES,
+    listed,
+    model_name,
+    parse_budget,
+    parse_switch,
+    take_options,
+)
 from core.errors import BadInput
-from core.model import Participant
+from core.model import Order, Participant
 
 COMMANDS = {
     "ask": "ask",
@@ -23,38 +36,18 @@ COMMANDS = {
     "stop": "stop",
     "status": "status",
     "context": "context",
+    "mode": "mode",
     "help": "help",
 }
-OPTIONS = ("engine", "as", "model", "mode", "with", "rounds")
-# What people may try instead of an option's name (some are the names of Discord's fields).
-OTHER_NAMES = {"persona": "as", "agent": "engine", "participants": "with"}
+FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
-# How alike a word must be to be taken for a typing error: "stpo" and "stop" just are.
-_ALIKE = 0.75
 _UNSEEN = ("Cc", "Cf", "Cs", "Zs")
-MODES = ("lite", "standard", "full")
 MAX_ROUNDS = 5
 MIN_SEATS = 2
 MAX_SEATS = 8
 
-# A model's name goes into an engine's arguments, where "--yolo" would be an option.
-_MODEL = re.compile(r"[^\W_][\w./:@+\[\]-]{0,199}")
-_MAX_OPTIONS = 20  # so that a text made of options costs little
-
 _TYPED = re.compile(r"!(\w+)(?:\s+|$)")
 _TOPIC = re.compile(r"(roundtable|rt)\s*:\s*", re.IGNORECASE)
-# Phones turn two hyphens into a dash.
-# Participants may be written with spaces around the commas.
-_OPTION = (
-    rf"(?:--|—|–)(?P<name>{'|'.join(OPTIONS)})(?:\s+|=)"
-    r"(?P<value>\"[^\"]*\"|(?:(?<=with.)\S+(?:(?:(?<=,)\s+|\s+(?=,))\S+)+|\S+))"
-)
-_LEADING = re.compile(rf"\s*{_OPTION}(?=\s|$)")
-_TRAILING = re.compile(rf"(?:^|\s){_OPTION}\s*$")
-_UNKNOWN = re.compile(
-    r"\s*(?:--|—|–)([a-z][\w-]*)(?=[\s=]|$)|(?:^|.*\s)(?:--|—|–)([a-z][\w-]*)(?:(?:\s+|=)\S+)?\s*$",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +59,35 @@ class Ask:
     persona: str = ""
     model: str = ""
     mode: str = ""
+    budget_chars: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Convene:
-    """A roundtable; no seats and 0 rounds stand for the settings' own."""
+    """A roundtable; what is empty, 0 or ``None`` stands for the preset's or the settings' own.
+
+    A ``synthesizer`` of ``NOBODY`` means that nobody sums up.
+    """
 
     topic: str
     seats: tuple[Participant, ...] = ()
     rounds: int = 0
     mode: str = ""
+    order: Order | None = None
+    preset: str = ""
+    synthesizer: Participant | None = None
+    early_stop: bool | None = None
+    budget_chars: int = 0
+
+
+NOBODY = Participant("")
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The conversation's own pack mode: shown (``None``), set, or (``""``) given back."""
+
+    mode: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +112,16 @@ class Help:
     """What can be typed."""
 
 
-Intention = Ask | Convene | Stop | Status | Context | Help
+Intention = Ask | Convene | Stop | Status | Context | Mode | Help
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What exists, so that a typing error is told at once: engines and personas by name."""
+    """What exists, so that a typing error is told at once: engines, personas, presets by name."""
 
     engines: frozenset[str] = frozenset()
     personas: frozenset[str] = field(default_factory=frozenset[str])
+    presets: frozenset[str] = field(default_factory=frozenset[str])
 
 
 def typed_command(text: str) -> tuple[str, str] | None:
@@ -122,7 +135,7 @@ def typed_command(text: str) -> tuple[str, str] | None:
         word = match.group(1).lower()
         if word in COMMANDS:
             return COMMANDS[word], text[match.end() :].strip()
-        if get_close_matches(word, COMMANDS, 1, _ALIKE):
+        if get_close_matches(word, COMMANDS, 1, ALIKE):
             return MISSPELT, word
     match = _TOPIC.match(text)
     return ("roundtable", text[match.end() :].strip()) if match else None
@@ -145,8 +158,10 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return Status()
         case "context":
             return Context(text.strip())
+        case "mode":
+            return _own_mode(text)
         case "misspelt":
-            meant = get_close_matches(text, COMMANDS, 1, _ALIKE)
+            meant = get_close_matches(text, COMMANDS, 1, ALIKE)
             raise BadInput(f"There is no `!{text}`; did you mean `!{meant[0]}`?")
         case _:
             return Help()
@@ -164,92 +179,119 @@ def parse_participant(entry: str, names: Names) -> Participant:
     if not rest and persona in names.engines:
         persona, engine = "", persona
     if persona and persona not in names.personas:
-        raise BadInput(f"There is no persona “{persona}”. There are: {_list(names.personas)}.")
+        raise BadInput(f"There is no persona “{persona}”. There are: {listed(names.personas)}.")
     if engine and engine not in names.engines:
-        raise BadInput(f"There is no engine “{engine}”. There are: {_list(names.engines)}.")
-    return Participant(engine=engine, persona=persona, model=_model(model))
+        raise BadInput(f"There is no engine “{engine}”. There are: {listed(names.engines)}.")
+    return Participant(engine=engine, persona=persona, model=model_name(model))
 
 
 def _ask(text: str, names: Names) -> Ask:
-    prompt, options = _options(text)
+    prompt, options = take_options(text)
     if not _says_something(prompt):
         raise BadInput("What would you like to ask? Write the question after the mention or `ask`.")
-    for name in ("with", "rounds"):
+    for name in FOR_TABLES:
         if name in options:
-            raise BadInput(f"`--{name}` belongs to a roundtable: `!rt {prompt[:40]} --{name} …`.")
+            typed = f"--mode {options[name]}" if name == "order" else f"--{name} …"
+            raise BadInput(f"`{typed}` belongs to a roundtable: `!rt {prompt[:40]} {typed}`.")
     seat = parse_participant(f"{options.get('as', '')}:{options.get('engine', '')}", names)
-    return Ask(prompt, seat.engine, seat.persona, _model(options.get("model", "")), _mode(options))
+    return Ask(
+        prompt,
+        seat.engine,
+        seat.persona,
+        model_name(options.get("model", "")),
+        options.get("mode", ""),
+        parse_budget(options.get("budget", "")),
+    )
 
 
 def _convene(text: str, names: Names) -> Convene:
-    topic, options = _options(text)
-    if not _says_something(topic):
+    convene = parse_table(text, names)
+    if not _says_something(convene.topic):
         raise BadInput(
             "What is the roundtable about? For example: "
             "`!rt SQL or files for the audit log? --with architect:claude,critic:codex --rounds 2`."
         )
-    entries = [entry for entry in options.get("with", "").split(",") if entry.strip()]
-    if "with" in options and not MIN_SEATS <= len(entries) <= MAX_SEATS:
-        raise BadInput(
-            f"A roundtable has {MIN_SEATS} to {MAX_SEATS} participants; you named {len(entries)}."
-        )
+    return convene
+
+
+def parse_table(text: str, names: Names) -> Convene:
+    """A roundtable as it is typed; its topic may be missing (a form asks for it then).
+
+    Raises:
+        BadInput: an option's value is not possible; says what would work.
+    """
+    topic, options = take_options(text)
+    for name in ("engine", "as", "model"):
+        if name in options:
+            raise BadInput(
+                f"`--{name}` belongs to `!ask`; a roundtable has `--with persona:engine/model,…`."
+            )
     rounds = options.get("rounds", "0")
     # One digit of any script; more would only be a larger number than there may be.
     one = len(rounds) == 1 and rounds.isdecimal()
     if "rounds" in options and not (one and 1 <= int(rounds) <= MAX_ROUNDS):
         raise BadInput(f"A roundtable has 1 to {MAX_ROUNDS} rounds, not “{rounds[:40]}”.")
-    seats = tuple(parse_participant(entry, names) for entry in entries)
-    return Convene(topic, seats, int(rounds), _mode(options))
+    return Convene(
+        topic,
+        seats=parse_seats(options["with"].split(","), names) if "with" in options else (),
+        rounds=int(rounds),
+        mode=options.get("mode", ""),
+        order=cast("Order | None", options.get("order")),
+        preset=_preset(options.get("preset", ""), names),
+        synthesizer=parse_synthesizer(options.get("synth", ""), names),
+        early_stop=parse_switch("early-stop", options.get("early-stop", "")),
+        budget_chars=parse_budget(options.get("budget", "")),
+    )
 
 
-def _model(name: str) -> str:
-    if name and not _MODEL.fullmatch(name):
-        raise BadInput(f"“{name[:40]}” is no name of a model.")
+def parse_seats(entries: Iterable[str], names: Names) -> tuple[Participant, ...]:
+    """The participants of a roundtable, as ``parse_participant`` takes each.
+
+    Raises:
+        BadInput: too few, too many, or one that does not exist.
+    """
+    entries = [entry for entry in entries if entry.strip()]
+    if not MIN_SEATS <= len(entries) <= MAX_SEATS:
+        raise BadInput(
+            f"A roundtable has {MIN_SEATS} to {MAX_SEATS} participants; you named {len(entries)}."
+        )
+    return tuple(parse_participant(entry, names) for entry in entries)
+
+
+def parse_synthesizer(entry: str, names: Names) -> Participant | None:
+    """Who sums up: ``NOBODY`` for ``none``, ``None`` for nothing said.
+
+    Raises:
+        BadInput: there is no such persona or engine.
+    """
+    if entry.lower() == "none":
+        return NOBODY
+    return parse_participant(entry, names) if entry else None
+
+
+def _preset(name: str, names: Names) -> str:
+    name = name.lower()
+    if name and name not in names.presets:
+        alike = get_close_matches(name, names.presets, 1)
+        meant = (
+            f"; did you mean `{alike[0]}`?" if alike else f". There are: {listed(names.presets)}."
+        )
+        raise BadInput(f"There is no preset “{name[:40]}”{meant}")
     return name
+
+
+def _own_mode(text: str) -> Mode:
+    word = text.strip().lower()
+    if word in ("", *MODES):
+        return Mode(word or None)
+    if word in ("auto", "default"):
+        return Mode("")
+    raise BadInput(
+        f"`!mode` is one of {listed(MODES)}, or auto; not “{word[:40]}”. "
+        "How a roundtable goes (parallel, blind) is said with it: `!rt topic --mode blind`."
+    )
 
 
 def _says_something(text: str) -> bool:
     """Whether anything of it can be seen: not only spaces and characters of no width."""
     return any(not char.isspace() and unicodedata.category(char) not in _UNSEEN for char in text)
-
-
-def _mode(options: dict[str, str]) -> str:
-    mode = options.get("mode", "").lower()
-    if mode and mode not in MODES:
-        raise BadInput(f"`--mode` is one of {_list(MODES)}, not “{mode}”.")
-    return mode
-
-
-def _options(text: str) -> tuple[str, dict[str, str]]:
-    """Take known options from both ends of ``text``; what stands inside is the person's own."""
-    found: dict[str, str] = {}
-    for _ in range(_MAX_OPTIONS):
-        match = _LEADING.match(text)
-        if match is None:
-            break
-        found.setdefault(match["name"], match["value"].strip('"'))
-        text = text[match.end() :]
-    for _ in range(_MAX_OPTIONS):
-        match = _TRAILING.search(text)
-        if match is None:
-            break
-        found.setdefault(match["name"], match["value"].strip('"'))
-        text = text[: match.start()]
-    _refuse_misspelt(text)
-    return text.strip(), found
-
-
-def _refuse_misspelt(text: str) -> None:
-    match = _UNKNOWN.match(text)
-    name = (match[1] or match[2]) if match else ""
-    alike = get_close_matches(name, OPTIONS, 1, _ALIKE)
-    meant = OTHER_NAMES.get(name) or (alike[0] if alike else "")
-    if meant:
-        fault = f"There is no option `--{name}`; did you mean `--{meant}`?"
-        if name == meant:
-            fault = f"`--{name}` needs a value."
-        raise BadInput(f"{fault} If it belongs to the question, put it between backticks.")
-
-
-def _list(names: frozenset[str] | tuple[str, ...]) -> str:
-    return ", ".join(sorted(names)) or "none"

@@ -19,11 +19,11 @@ from rich.markdown import Markdown
 from rich.table import Column, Table
 from rich.text import Text
 
-from bridge.app import DATABASE, make_chats, personas
-from bridge.commands import Names, parse_participant
+from bridge.app import DATABASE, make_chats, names_of
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all
+from bridge.tables import read_tables
 from config.settings import Settings, SettingsError, find_config
-from core.errors import BadInput, BadSettings, MootError
+from core.errors import BadSettings, MootError
 from core.model import Check, EngineInfo
 from core.records import runs
 from core.records.thread import Records
@@ -287,16 +287,17 @@ def _serves(settings: Settings) -> bool:
 
 def _roundtable(settings: Settings, engines: Sequence[str]) -> Check:
     """The seats that stand in the settings: a wrong one would keep Moot from starting."""
-    seats = settings.roundtable.participants
+    roundtable = settings.roundtable
+    presets = {name: roundtable.preset(name) for name in roundtable.presets}
     with as_file(files("config") / "personas") as shipped:
-        names = Names(frozenset(engines), personas(settings, shipped))
+        names = names_of(settings, engines, shipped)
     try:
-        for seat in seats:
-            parse_participant(seat, names)
-    except BadInput as error:
-        fix = "Correct [roundtable] participants: persona, engine, or persona:engine."
+        read_tables(roundtable, presets, names, engines)
+    except BadSettings as error:
+        fix = "Correct that key: persona, engine, or persona:engine (for synthesis also none)."
         return Check("roundtable", ok=False, detail=str(error), fix=fix)
-    return Check("roundtable", ok=True, detail=", ".join(seats))
+    detail = ", ".join((*roundtable.participants, *(f"--preset {name}" for name in presets)))
+    return Check("roundtable", ok=True, detail=detail)
 
 
 async def _chats(settings: Settings) -> list[Check]:

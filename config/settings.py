@@ -163,9 +163,42 @@ class PullSettings(_Section):
     max_followups: int = Field(ge=0, le=5)
 
 
-class Roundtable(_Section):
-    participants: tuple[str, ...] = Field(min_length=2, max_length=8)
-    rounds: int = Field(ge=1, le=5)
+Seats = Annotated[tuple[str, ...], Field(min_length=2, max_length=8)]
+Rounds = Annotated[int, Field(ge=1, le=5)]
+TableMode = Literal["sequential", "parallel", "blind"]
+TableBudget = Annotated[int, Field(ge=0)]
+PresetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,29}$")]
+
+
+class Preset(_Section):
+    """What is left out is as in ``[roundtable]``."""
+
+    participants: Seats | None = None
+    rounds: Rounds | None = None
+    mode: TableMode | None = None
+    early_stop: bool | None = None
+    synthesis: str | None = None
+    budget_chars: TableBudget | None = None
+
+
+class Table(_Section):
+    """A roundtable with everything said."""
+
+    participants: Seats
+    rounds: Rounds
+    mode: TableMode
+    early_stop: bool
+    synthesis: str
+    budget_chars: TableBudget
+
+
+class Roundtable(Table):
+    presets: dict[PresetName, Preset]
+
+    def preset(self, name: str) -> Table:
+        """A preset with what it leaves out filled in."""
+        usual = self.model_dump(exclude={"presets"})
+        return Table(**usual | self.presets[name].model_dump(exclude_none=True))
 
 
 class Project(_Section):
@@ -344,5 +377,7 @@ def _unknown(table: str, rest: list[str]) -> tuple[str, Iterable[str]]:
         return rest[-1], Project.model_fields
     if table == "engines":
         return rest[-1], EngineEntry.model_fields
+    if table == "roundtable" and rest[0] == "presets":
+        return rest[-1], Preset.model_fields
     section = Settings.model_fields[table].annotation
     return rest[-1], section.model_fields if isinstance(section, type) else ()

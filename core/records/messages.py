@@ -89,6 +89,11 @@ def set_engaged(conversation_id: int) -> None:
     ConversationRow.change(conversation_id, engaged=True)
 
 
+def set_mode(conversation_id: int, mode: str) -> None:
+    """The conversation's own pack mode; "" gives it back to the settings."""
+    ConversationRow.change(conversation_id, mode=mode)
+
+
 def set_public(key: ConversationKey, *, public: bool) -> None:
     """Whether everybody in the space may read the channel: it holds for all its conversations."""
     ConversationRow.update(public=public).where(

@@ -13,7 +13,8 @@ from bridge.access import Door
 from bridge.acts import IntakePolicy
 from bridge.commands import Names
 from bridge.intake import Intake
-from core.model import Author, ChatEvent, ConversationKey, Participant
+from bridge.tables import Setup, Tables
+from core.model import Author, ChatEvent, ConversationKey, Participant, TableRules
 from core.records import messages, outbox, turns
 from core.records.tables import MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
@@ -23,11 +24,21 @@ LEE = Author("U2", "Lee", grants=("slack:U2",))
 EVE = Author("U9", "Eve", grants=("slack:U9",))
 BOT = Author("B1", "ci", kind="bot", grants=("slack:B1",))
 POLICY = IntakePolicy(
-    names=Names(frozenset({"claude", "codex"}), frozenset({"architect", "critic"})),
+    names=Names(
+        frozenset({"claude", "codex"}), frozenset({"architect", "critic"}), frozenset({"duel"})
+    ),
     default_seat=Participant("claude"),
-    table_engines=("claude", "codex"),
-    roundtable_seats=(Participant("", "architect"), Participant("", "critic")),
-    rounds=2,
+    tables=Tables(
+        Setup((Participant("", "architect"), Participant("", "critic")), 2, TableRules()),
+        ("claude", "codex"),
+        {
+            "duel": Setup(
+                (Participant("codex", "critic"), Participant("", "architect")),
+                3,
+                TableRules("blind", early_stop=False, synthesizer=Participant("", "critic")),
+            )
+        },
+    ),
     mode="",
     queue_limit=3,
 )
@@ -220,6 +231,24 @@ async def test_bad_input_is_answered_in_the_thread_and_keeps_the_message(house):
     assert await house.turns() == []
     assert "1 to 5 rounds" in (await house.posts())[0][1]
     assert await house.messages() == [("Kim", "!rt x --rounds 99")]
+
+
+async def test_a_roundtable_takes_its_rules_from_options_preset_and_settings(house):
+    await house.say("!rt x --preset duel --budget 90k --mode full", at="1", mention=True)
+    await house.say("!rt y --synth critic --early-stop off", at="2", mention=True)
+    first, second = await house.records.do(lambda: [turns.get_turn(1), turns.get_turn(2)])
+    assert first.rules == TableRules("blind", False, Participant("claude", "critic"), 90_000)
+    assert (first.rounds, first.mode, first.asker_trusted) == (3, "full", True)
+    assert second.rules == TableRules("sequential", False, Participant("claude", "critic"), 0)
+
+
+async def test_a_thread_has_a_mode_of_its_own(house):
+    await house.say("!mode full", at="1", mention=True)
+    await house.say("why?", at="2", root="1")
+    await house.say("!mode auto", at="3", root="1")
+    await house.say("and now? --budget 5k", at="4", root="1")
+    found = await house.records.do(lambda: [turns.get_turn(1), turns.get_turn(2)])
+    assert [(turn.mode, turn.budget_chars) for turn in found] == [("full", 0), ("", 5_000)]
 
 
 async def test_roundtable_seats_take_the_engines_in_turn(house):

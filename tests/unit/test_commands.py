@@ -6,10 +6,12 @@ from contextlib import suppress
 import pytest
 
 from bridge.commands import (
+    NOBODY,
     Ask,
     Context,
     Convene,
     Help,
+    Mode,
     Names,
     Status,
     Stop,
@@ -21,7 +23,9 @@ from core.errors import BadInput
 from core.model import Participant
 
 NAMES = Names(
-    frozenset({"claude", "codex", "rehearsal"}), frozenset({"architect", "critic", "검토자"})
+    frozenset({"claude", "codex", "rehearsal"}),
+    frozenset({"architect", "critic", "검토자"}),
+    frozenset({"review", "debate"}),
 )
 
 
@@ -58,6 +62,8 @@ def test_typed_command(text, found):
         ("--as critic --engine claude why?", Ask("why?", engine="claude", persona="critic")),
         ("왜? --as 검토자", Ask("왜?", persona="검토자")),
         ("why? --model o9 --mode full", Ask("why?", model="o9", mode="full")),
+        ("why? --budget 40k", Ask("why?", budget_chars=40_000)),
+        ("why? --budget 12,500", Ask("why?", budget_chars=12_500)),
         # What is not ours, or stands inside the text, is the person's own.
         ("explain git push --force", Ask("explain git push --force")),
         ("explain git log --since yesterday", Ask("explain git log --since yesterday")),
@@ -108,6 +114,17 @@ def test_ask(text, ask):
             'topic --with "architect, critic"',
             Convene("topic", (Participant("", "architect"), Participant("", "critic"))),
         ),
+        ("topic --mode parallel", Convene("topic", order="parallel")),
+        ("--mode Blind topic --mode full", Convene("topic", mode="full", order="blind")),
+        (
+            "topic --preset Review --budget 90k",
+            Convene("topic", preset="review", budget_chars=90_000),
+        ),
+        (
+            "topic --synth critic:codex --early-stop off",
+            Convene("topic", synthesizer=Participant("codex", "critic"), early_stop=False),
+        ),
+        ("topic --synth none", Convene("topic", synthesizer=NOBODY)),
     ],
 )
 def test_convene(text, convene):
@@ -119,6 +136,11 @@ def test_the_others():
     assert parse("status", "", NAMES) == Status()
     assert parse("context", " ab12 ", NAMES) == Context("ab12")
     assert parse("help", "", NAMES) == Help()
+    assert [parse("mode", text, NAMES) for text in ("", "FULL", "auto")] == [
+        Mode(None),
+        Mode("full"),
+        Mode(""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -147,6 +169,16 @@ def test_the_others():
         ("roundtable", "x --with " + ",".join(["claude"] * 9), "2 to 8 participants; you named 9"),
         ("roundtable", "x --with claude", "2 to 8 participants; you named 1"),
         ("roundtable", "x --with architect:nope,critic", "no engine"),
+        ("roundtable", "x --mode paralel", "for a roundtable also blind, parallel, sequential"),
+        ("roundtable", "x --preset reveiw", "did you mean `review`?"),
+        ("roundtable", "x --early-stop maybe", "on or off"),
+        ("roundtable", "x --synth nobody", "There is no persona “nobody”"),
+        ("roundtable", "x --as critic", "`--as` belongs to `!ask`"),
+        ("roundtable", "x --budget lots", "number of characters"),
+        ("ask", "x --budget 100", "at least 4,000"),
+        ("ask", "x --mode blind", "`--mode blind` belongs to a roundtable"),
+        ("ask", "x --preset review", "`--preset …` belongs to a roundtable"),
+        ("mode", "blind", "`!rt topic --mode blind`"),
     ],
 )
 def test_bad_input_says_what_would_work(command, text, says):
@@ -178,7 +210,7 @@ def test_names_that_models_have(name):
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n\t", "\u200b", " \u200b\u2060\ufeff ", "\u202e --as critic"]
+    "text", ["", " \n\t", "\u200b", " \u200b\u2060\ufeff ", "\u202e --mode full"]
 )
 def test_a_question_that_cannot_be_seen_is_none(text):
     for command in ("ask", "roundtable"):

@@ -50,7 +50,8 @@ def test_the_documentation_knows_every_command_and_option():
     from typer.main import get_command
 
     from bridge.cli import app
-    from bridge.commands import COMMANDS, OPTIONS
+    from bridge.commands import COMMANDS
+    from bridge.options import OPTIONS
 
     reference = (ROOT / "docs" / "reference" / "commands.md").read_text("utf-8")
     for name in get_command(app).commands:

@@ -53,6 +53,33 @@ def test_the_users_file_wins_over_defaults_and_the_environment_over_both(tmp_pat
     assert settings.access.allow == ("slack:U1",)
 
 
+def test_a_preset_says_only_what_differs(tmp_path):
+    text = '[roundtable]\nrounds = 4\n[roundtable.presets.quick]\nmode = "parallel"\n'
+    roundtable = load_settings(write(tmp_path, text)).roundtable
+    quick = roundtable.preset("quick")
+    assert (quick.mode, quick.rounds, quick.participants) == (
+        "parallel",
+        4,
+        roundtable.participants,
+    )
+    assert {"review", "design", "debate"} <= set(roundtable.presets)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[roundtable]\nearly_stopp = true", "did you mean early_stop?"),
+        ("[roundtable.presets.review]\npartcipants = []", "did you mean participants?"),
+        ("[roundtable.presets.review]\nmode = 'round'", "'sequential', 'parallel' or 'blind'"),
+        ("[roundtable.presets.'Two words']\nrounds = 1", "pattern"),
+    ],
+)
+def test_a_wrong_preset_is_told(tmp_path, text, says):
+    with pytest.raises(SettingsError) as caught:
+        load_settings(write(tmp_path, text))
+    assert says in str(caught.value)
+
+
 def test_a_token_switches_its_chat_on(monkeypatch):
     monkeypatch.setenv("MOOT__DISCORD__TOKEN", "hush-hush")
     settings = load_settings()
