@@ -96,7 +96,7 @@ class Acts:
         self, intention: Ask | Convene, conversation: Conversation, message_id: int
     ) -> Reply | None:
         waits = turns.waiting(conversation.id)
-        if full := self._full(waits):
+        if full := self.full(waits):
             return full
         mode = intention.mode or conversation.mode or self.policy.mode
         if isinstance(intention, Ask):
@@ -152,7 +152,7 @@ class Acts:
             "`!mode lite`, `!mode standard` or `!mode full` sets one."
         )
 
-    def _full(self, waits: Sequence[Turn]) -> Reply | None:
+    def full(self, waits: Sequence[Turn]) -> Reply | None:
         """What to say when no more questions are taken in this thread."""
         if len(waits) < self.policy.queue_limit:
             return None
@@ -233,7 +233,7 @@ class Acts:
         waits = turns.waiting(conversation.id)
         if any(other.prompt_message_id == turn.prompt_message_id for other in waits):
             return Reply("It is being worked on already.")
-        if full := self._full(waits):
+        if full := self.full(waits):
             return full
         self._put(
             conversation,

@@ -112,6 +112,17 @@ class Help:
     """What can be typed."""
 
 
+class NoTopic(BadInput):
+    """A roundtable without a topic: a form can ask for it, with what was ``said`` filled in."""
+
+    def __init__(self, said: Convene) -> None:
+        super().__init__(
+            "What is the roundtable about? For example: "
+            "`!rt SQL or files for the audit log? --with architect:claude,critic:codex --rounds 2`."
+        )
+        self.said = said
+
+
 Intention = Ask | Convene | Stop | Status | Context | Mode | Help
 
 
@@ -122,6 +133,13 @@ class Names:
     engines: frozenset[str] = frozenset()
     personas: frozenset[str] = field(default_factory=frozenset[str])
     presets: frozenset[str] = field(default_factory=frozenset[str])
+
+
+def platform_command(name: str, text: str) -> tuple[str, str]:
+    """The command behind a platform's: ``moot`` is followed by a word, others are one."""
+    if name == "moot":
+        return typed_command(f"!{text}") or ("help", text)
+    return COMMANDS.get(name, "help"), text
 
 
 def typed_command(text: str) -> tuple[str, str] | None:
@@ -187,7 +205,7 @@ def parse_participant(entry: str, names: Names) -> Participant:
 
 def _ask(text: str, names: Names) -> Ask:
     prompt, options = take_options(text)
-    if not _says_something(prompt):
+    if not says_something(prompt):
         raise BadInput("What would you like to ask? Write the question after the mention or `ask`.")
     for name in FOR_TABLES:
         if name in options:
@@ -206,11 +224,8 @@ def _ask(text: str, names: Names) -> Ask:
 
 def _convene(text: str, names: Names) -> Convene:
     convene = parse_table(text, names)
-    if not _says_something(convene.topic):
-        raise BadInput(
-            "What is the roundtable about? For example: "
-            "`!rt SQL or files for the audit log? --with architect:claude,critic:codex --rounds 2`."
-        )
+    if not says_something(convene.topic):
+        raise NoTopic(convene)
     return convene
 
 
@@ -292,6 +307,6 @@ def _own_mode(text: str) -> Mode:
     )
 
 
-def _says_something(text: str) -> bool:
+def says_something(text: str) -> bool:
     """Whether anything of it can be seen: not only spaces and characters of no width."""
     return any(not char.isspace() and unicodedata.category(char) not in _UNSEEN for char in text)

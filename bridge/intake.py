@@ -15,9 +15,26 @@ import structlog
 
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
-from bridge.commands import Ask, Convene, Stop, parse, typed_command
+from bridge.commands import (
+    Ask,
+    Convene,
+    NoTopic,
+    Stop,
+    parse,
+    parse_table,
+    platform_command,
+    typed_command,
+)
+from bridge.forms import (
+    TOPIC,
+    how_to_type,
+    read_roundtable,
+    refusal,
+    roundtable_form,
+    typed_options,
+)
 from core.errors import BadInput, NotAllowed
-from core.model import ChatEvent, Conversation, Reply
+from core.model import Button, ChatEvent, Conversation, Reply
 from core.records import messages, outbox, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
@@ -29,6 +46,7 @@ CANNOT_WRITE = (
     "Try again when there is space on the host."
 )
 MAX_SETTLED = 1_000
+MAX_ACTION_CHARS = 80
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 
 
@@ -72,10 +90,10 @@ class Intake:
         try:
             reply = await self._records.do(taken.transaction)
         except CannotWrite as error:
-            if event.kind not in ("command", "button"):
+            if event.kind not in ("command", "button", "form"):
                 raise  # not acknowledged, so the platform brings it again
             log.error("event.not_written", kind=event.kind, error=str(error))  # noqa: TRY400
-            return Reply(CANNOT_WRITE.format(why=error))
+            return taken.refused(CANNOT_WRITE.format(why=error))
         log.debug("event.accepted", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
         if taken.settled:
             self._settled[event.event_id] = None
@@ -125,6 +143,8 @@ class _Taken:
                 return self._command()
             case "button":
                 return self._button()
+            case "form":
+                return self._form()
             case "edit":
                 self._edit()
                 return None
@@ -167,6 +187,8 @@ class _Taken:
             command, text = typed or _bare_word(event) or ("ask", event.text)
             intention = parse(command, text, self.policy.names)
             reply = self.acts.act(intention, conversation, message_id)
+        except NoTopic as error:
+            reply = Reply(str(error), (form_button(error.said),))
         except (NotAllowed, BadInput) as error:
             reply = Reply(str(error))
         if reply:
@@ -214,15 +236,48 @@ class _Taken:
             return None
         try:
             self.intake.door.check(event.author)
-            intention = parse(event.command, event.text, self.policy.names)
+            command, text = platform_command(event.command, event.text)
+            intention = parse(command, text, self.policy.names)
             if isinstance(intention, Ask | Convene):
                 return self._start_by_command(intention)
             conversation = self._conversation_here()
             if conversation is None and isinstance(intention, Stop):
                 return self.acts.ask_which()
             return self.acts.act(intention, conversation, 0)
+        except NoTopic as error:
+            return self._open_form(error.said)
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
+
+    def _open_form(self, said: Convene) -> Reply:
+        form = roundtable_form(said, self.policy.tables, self.policy.names)
+        return Reply(how_to_type(form.context), form=form)
+
+    def _form(self) -> Reply | None:
+        """A form that was sent. It counts once; one with errors did not count and comes again."""
+        event = self.event
+        try:
+            self.intake.door.check(event.author)
+        except NotAllowed as error:
+            return self.refused(str(error))
+        if event.command != "roundtable":
+            return self.refused("This form is from another version of Moot.")
+        wanted = read_roundtable(event.values, event.text, self.policy.names)
+        if isinstance(wanted, Reply):
+            return wanted
+        here = self._conversation_here()
+        if here is not None and (full := self.acts.full(turns.waiting(here.id))):
+            return self.refused(full.text)
+        if not messages.first_time(event.event_id, self.now):
+            return None
+        return self._start_by_command(wanted)
+
+    def refused(self, why: str) -> Reply:
+        """Nothing was done; what was filled in into a form is not lost."""
+        event = self.event
+        if event.kind != "form":
+            return Reply(why)
+        return refusal({TOPIC: why}, event.values, event.text)
 
     def _conversation_here(self) -> Conversation | None:
         key = self.event.key
@@ -257,11 +312,20 @@ class _Taken:
             "On it: the answer comes in the thread."
         )
 
+    def _form_button(self, said: str) -> Reply:
+        try:
+            self.intake.door.check(self.event.author)
+            return self._open_form(parse_table(said, self.policy.names))
+        except (NotAllowed, BadInput) as error:
+            return Reply(str(error))
+
     def _button(self) -> Reply | None:
         event = self.event
         if not messages.first_time(event.event_id, self.now):
             return None
         verb, _, argument = event.text.partition(":")
+        if verb == "form":
+            return self._form_button(argument)
         turn = turns.get_turn(int(argument)) if _NUMBER.fullmatch(argument) else None
         try:
             self.intake.door.check(event.author)
@@ -281,6 +345,14 @@ class _Taken:
                     raise BadInput("This button is from another version of Moot.")
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
+
+
+def form_button(said: Convene) -> Button:
+    """Opens the form of a roundtable, with what was said already."""
+    action = f"form:{typed_options(said)}"
+    return Button(
+        action if len(action) <= MAX_ACTION_CHARS else "form:", "Fill in a form", "primary"
+    )
 
 
 def _bare_word(event: ChatEvent) -> tuple[str, str] | None:

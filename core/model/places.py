@@ -56,9 +56,10 @@ class ChatEvent:
         text: what was written, entities decoded once, our own mention taken out, other mentions
             as ``@name (id)``. For a command the text after the command's name; for a button its
             ``action`` value, such as ``stop:12``.
-        command: ``ask``, ``roundtable``, ``stop``, ``status``, ``context`` or ``help`` for a
-            platform command, otherwise empty. Options the platform has of its own are put into
-            ``text`` in the typed form (``--rounds 2``).
+        command: the name of a platform command (``ask``, ``roundtable``, ``stop``, …), otherwise
+            empty; ``moot`` is the one for everything else: its text begins with the command's word.
+            Options the platform has of its own are put into ``text`` in the typed form
+            (``--rounds 2``).
         mentions_us / mentions_others: who is addressed by name.
         direct: a direct message, where everything is addressed to us.
         in_thread: the message was written inside a thread (not at channel level).

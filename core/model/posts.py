@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from core.model.work import Conversation
@@ -26,8 +27,10 @@ FieldKind = Literal["line", "paragraph", "choice", "choices"]
 class Field:
     """One thing a form asks for.
 
-    ``options`` (choice, choices) are (value, label) pairs; ``value`` is what stands there at first
-    (for ``choices``: the values, one a line). ``hint`` is one line of help.
+    ``options`` (choice, choices) are (value, label) pairs, at most 25, a label and a value of at
+    most 75 characters each; ``value`` is what stands there at first (for ``choices``: the values,
+    one a line). ``hint`` is one line of help, at most 100 characters; a label has at most 45.
+    ``at_least`` and ``at_most`` say how many of ``choices`` may be picked.
     """
 
     name: str
@@ -37,32 +40,40 @@ class Field:
     options: tuple[tuple[str, str], ...] = ()
     optional: bool = False
     hint: str = ""
+    at_least: int = 1
+    at_most: int = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What a platform shows as a modal; comes back as a ``form`` event with ``command``.
 
-    Platforms take at most five fields (Discord); names are unique within a form.
+    Platforms take at most five fields (Discord); names are unique within a form. ``title`` and
+    ``submit`` have at most 24 characters. ``context`` comes back as the event's ``text``; where it
+    is too long for a platform, the form cannot be shown there.
     """
 
     command: str
     title: str
     submit: str
     fields: tuple[Field, ...]
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The immediate answer to a command or a button, for the one who acted only. Markdown.
+    """The immediate answer to a command, a button or a form, for the one who acted only. Markdown.
 
     With a ``form`` the platform opens that instead of showing ``text``; where it cannot, ``text``
-    says how to type the same.
+    says how to type the same. ``errors`` (to a form; plain text by field name) mean that nothing
+    was done: the form stays open with what was filled in, or, where it cannot, ``text`` says what
+    is wrong and repeats what was filled in.
     """
 
     text: str
     buttons: tuple[Button, ...] = ()
     form: Form | None = None
+    errors: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
