@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from bridge.commands import (
     MAX_ROUNDS,
@@ -151,9 +151,14 @@ def _offered(chosen: Sequence[Participant], tables: Tables, names: Names) -> tup
     return tuple(short)[:MAX_OFFERED]
 
 
-def typed_options(wanted: Convene) -> str:
-    """The options that the form has no field for, as they are typed."""
+def typed_options(wanted: Convene, *, all_of_them: bool = False) -> str:
+    """What is wanted as options are typed: those that the form has no field for, or all."""
     words = [f"--preset {wanted.preset}"] if wanted.preset else []
+    if all_of_them:
+        words += [f"--with {','.join(map(seat_entry, wanted.seats))}"] if wanted.seats else []
+        words += [f"--mode {wanted.order}"] if wanted.order else []
+        words += [f"--rounds {wanted.rounds}"] if wanted.rounds else []
+        words += [f"--budget {wanted.budget_chars}"] if wanted.budget_chars else []
     if wanted.mode:
         words.append(f"--mode {wanted.mode}")
     if wanted.synthesizer is not None:
@@ -195,7 +200,7 @@ def _topic(topic: str) -> str:
 def _order(word: str) -> Order | None:
     if word and word not in ORDERS:
         raise BadInput(f"The mode is one of {', '.join(ORDERS)}.")
-    return cast("Order", word) if word else None
+    return word or None
 
 
 def _rounds(typed: str) -> int:

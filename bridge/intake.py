@@ -349,10 +349,9 @@ class _Taken:
 
 def form_button(said: Convene) -> Button:
     """Opens the form of a roundtable, with what was said already."""
-    action = f"form:{typed_options(said)}"
-    return Button(
-        action if len(action) <= MAX_ACTION_CHARS else "form:", "Fill in a form", "primary"
-    )
+    action = f"form:{typed_options(said, all_of_them=True)}"
+    action = action if len(action) <= MAX_ACTION_CHARS else "form:"
+    return Button(action, "Fill in a form", "primary")
 
 
 def _bare_word(event: ChatEvent) -> tuple[str, str] | None:
