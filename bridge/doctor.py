@@ -19,6 +19,7 @@ from rich.markdown import Markdown
 from rich.table import Column, Table
 from rich.text import Text
 
+from bridge import pulls
 from bridge.app import DATABASE, make_chats, names_of
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all
 from bridge.tables import read_tables
@@ -46,6 +47,7 @@ async def examine(settings: Settings | SettingsError, given: Path | None = None)
     checks += await asyncio.to_thread(_projects, settings)
     checks.append(_access(settings))
     checks += await _engines(settings)
+    checks.append(await asyncio.to_thread(_pull, settings))
     checks += await _chats(settings)
     return checks
 
@@ -298,6 +300,12 @@ def _roundtable(settings: Settings, engines: Sequence[str]) -> Check:
         return Check("roundtable", ok=False, detail=str(error), fix=fix)
     detail = ", ".join((*roundtable.participants, *(f"--preset {name}" for name in presets)))
     return Check("roundtable", ok=True, detail=detail)
+
+
+def _pull(settings: Settings) -> Check:
+    """Whether engines that can may Pull while they work."""
+    able = [name for name, e in load_engines(settings.engines).items() if e.traits.in_run_pull]
+    return pulls.check(wanted=settings.pull.in_run, engines=tuple(able))
 
 
 async def _chats(settings: Settings) -> list[Check]:

@@ -161,6 +161,8 @@ class Context(_Section):
 
 class PullSettings(_Section):
     max_followups: int = Field(ge=0, le=5)
+    in_run: bool
+    max_in_run: int = Field(ge=1, le=200)
 
 
 Seats = Annotated[tuple[str, ...], Field(min_length=2, max_length=8)]

@@ -102,8 +102,16 @@ AnswerPull = Callable[[Pull], Awaitable[str]]
 class PullServer(Protocol):
     """Answers Pulls while a run works (in-run Pull): one door, a token for each run."""
 
-    def admit(self, run_id: str, kinds: Mapping[str, str], answer: AnswerPull) -> PullAccess:
-        """Let this run in, for these kinds (each with a line of help for the agent)."""
+    @property
+    def listening(self) -> bool:
+        """Whether it can let anybody in; it says so from the time it is open."""
+        ...
+
+    def admit(self, run_id: str, kinds: Mapping[str, str], answer: AnswerPull) -> PullAccess | None:
+        """Let this run in, for these kinds (each with a line of help for the agent).
+
+        ``None`` when it does not listen: then the run Pulls by markers.
+        """
         ...
 
     def dismiss(self, run_id: str) -> None:

@@ -40,6 +40,11 @@ class McpPulls:
         self._serving: asyncio.Task[None] | None = None
         self._http: _Http | None = None
 
+    @property
+    def listening(self) -> bool:
+        """See ``core.ports.PullServer``."""
+        return self._http is not None and self._http.ready.is_set()
+
     async def open(self) -> None:
         """Listen on a free port of 127.0.0.1.
 

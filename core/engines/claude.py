@@ -12,6 +12,7 @@ from core.model import (
     EngineTraits,
     OutcomeKind,
     Permission,
+    PullAccess,
     Spawn,
     Usage,
 )
@@ -24,6 +25,8 @@ _MODES: dict[Permission, str] = {
 }
 _SPACE = uuid.UUID("9d9ad4a6-53b6-4f7e-8a4d-2f1f7d0c7c11")
 _CONTEXT_FILE = "context.md"
+_MCP_FILE = "mcp.json"
+_TOOL_MS = 60_000  # its own patience with a tool; ours with a Pull ends before
 
 # Tools that would wait for a person who is not there, or outlive a one-shot run.
 _NO_TOOLS = "AskUserQuestion,ExitPlanMode,EnterPlanMode,ScheduleWakeup,CronCreate"
@@ -35,7 +38,7 @@ class Claude:
     name = "claude"
     programs = ("claude",)
     ping = None
-    traits = EngineTraits(system_prompt=True, resumes=True)
+    traits = EngineTraits(system_prompt=True, resumes=True, in_run_pull=True)
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
@@ -53,13 +56,17 @@ class Claude:
         argv = [self.config.path or "claude", "-p", "--output-format", "stream-json"]
         argv += ["--verbose", "--include-partial-messages"]
         argv += ["--permission-mode", _MODES[task.permission], "--disallowedTools", _NO_TOOLS]
+        files: dict[str, bytes] = {}
+        if task.pulls:
+            # Beside the user's own servers. Written to a private file: argv is for all to see.
+            files[_MCP_FILE] = mcp_config(task.pulls)
+            argv += ["--mcp-config", f"{task.scratch}/{_MCP_FILE}", "--allowedTools", "mcp__moot"]
         if model := task.model or self.config.model:
             argv += ["--model", model]
         if task.resume:
             argv += ["--resume", task.resume]
         else:
             argv += ["--session-id", str(uuid.uuid5(_SPACE, task.run_id))]
-        files: dict[str, bytes] = {}
         if task.context:
             files[_CONTEXT_FILE] = task.context.replace("\0", "").encode("utf-8", "replace")
             argv += ["--append-system-prompt-file", f"{task.scratch}/{_CONTEXT_FILE}"]
@@ -96,6 +103,15 @@ class Claude:
         account = f"{folder}/.claude.json" if environ.get("CLAUDE_CONFIG_DIR") else "~/.claude.json"
         # On macOS the login itself is in the keychain; the account is noted here.
         return None if '"oauthAccount"' in read(account) else False
+
+
+def mcp_config(pulls: PullAccess) -> bytes:
+    """The file that tells it of Moot's server for Pulls."""
+    headers = {"Authorization": f"Bearer {pulls.token}"}
+    # Always loaded: else the model has to search for the tool before it can call it.
+    server = {"type": "http", "url": pulls.url, "headers": headers, "alwaysLoad": True,
+              "timeout": _TOOL_MS}  # fmt: skip
+    return json.dumps({"mcpServers": {"moot": server}}).encode()
 
 
 def disarm(prompt: str) -> str:
@@ -148,6 +164,8 @@ class ClaudeReader(LineReader):
                     self.fail(kind, text_of(d, "error"), final=True)
             case "permission_denied":
                 self.warn(text_of(d, "message"), "denied")
+            case "compact_boundary":
+                self.emit("compacted", text_of(d, "compact_metadata", "trigger"))
             case _:
                 pass
 

@@ -31,6 +31,8 @@ _SANDBOX: dict[Permission, str] = {
     "edit": "workspace-write",
     "full": "danger-full-access",
 }
+_TOKEN = "MOOT_PULL_TOKEN"  # noqa: S105 - the variable's name
+_TOOL_S = 60  # its own patience with a tool; ours with a Pull ends before
 
 
 class Codex:
@@ -39,7 +41,7 @@ class Codex:
     name = "codex"
     programs = ("codex",)
     ping = None
-    traits = EngineTraits(resumes=True)
+    traits = EngineTraits(resumes=True, in_run_pull=True)
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
@@ -59,13 +61,21 @@ class Codex:
         for setting in ("features.unbounded_connection_retries", "features.plugins",
                         "analytics.enabled", "check_for_update_on_startup"):  # fmt: skip
             argv += ["-c", f"{setting}=false"]
+        env: dict[str, str] = {}
+        if task.pulls:  # beside the user's own servers
+            env[_TOKEN] = task.pulls.token
+            for setting in (f"url={json.dumps(task.pulls.url)}",
+                            f'bearer_token_env_var="{_TOKEN}"',
+                            'default_tools_approval_mode="approve"',
+                            f"tool_timeout_sec={_TOOL_S}"):  # fmt: skip
+                argv += ["-c", f"mcp_servers.moot.{setting}"]
         if model := task.model or self.config.model:
             argv += ["-m", model]
         argv += self.config.args
         if task.resume:
             argv.append(task.resume)
         argv.append("-")
-        return Spawn(tuple(argv), task.cwd, joined_prompt(task.context, task.prompt))
+        return Spawn(tuple(argv), task.cwd, joined_prompt(task.context, task.prompt), env)
 
     def reader(self, task: EngineTask) -> CodexReader:
         """See ``core.ports.Engine``."""

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from core.model import (
     EngineConfig,
@@ -14,6 +15,7 @@ from core.model import (
     Exit,
     OutcomeKind,
     Permission,
+    PullAccess,
     Spawn,
     Usage,
 )
@@ -39,7 +41,8 @@ _PERMISSIONS: dict[Permission, dict[str, str]] = {
              "webfetch": "allow"},
     "full": {"*": "allow", "question": "deny", "plan_enter": "deny", "plan_exit": "deny"},
 }  # fmt: skip
-_CONFIG = {"autoupdate": False, "share": "disabled"}
+_CONFIG: dict[str, Any] = {"autoupdate": False, "share": "disabled"}
+_TOOL_MS = 60_000  # its own patience with a tool; ours with a Pull ends before
 _TITLE = "Moot"  # a given title saves the extra model call for one
 
 
@@ -49,7 +52,7 @@ class OpenCode:
     name = "opencode"
     programs = ("opencode",)
     ping = None
-    traits = EngineTraits(resumes=True)
+    traits = EngineTraits(resumes=True, in_run_pull=True)
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
@@ -69,10 +72,14 @@ class OpenCode:
         if model := task.model or self.config.model:
             argv += ["-m", model]
         argv += self.config.args
+        config, may = dict(_CONFIG), dict(_PERMISSIONS[task.permission])
+        if task.pulls:
+            config["mcp"] = {"moot": mcp_server(task.pulls)}
+            may["moot_*"] = "allow"
         env = {
-            "OPENCODE_PERMISSION": json.dumps(_PERMISSIONS[task.permission]),
+            "OPENCODE_PERMISSION": json.dumps(may),
             # Added to the user's own configuration, which stays in force.
-            "OPENCODE_CONFIG_CONTENT": json.dumps(_CONFIG),
+            "OPENCODE_CONFIG_CONTENT": json.dumps(config),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         }
@@ -94,6 +101,13 @@ class OpenCode:
                      f"{folder}/opencode/opencode.jsonc"):  # fmt: skip
             config += read(path) if path else ""
         return True if '"provider"' in config else None
+
+
+def mcp_server(pulls: PullAccess) -> dict[str, Any]:
+    """Moot's server for Pulls, as its configuration names one."""
+    headers = {"Authorization": f"Bearer {pulls.token}"}
+    return {"type": "remote", "url": pulls.url, "headers": headers, "oauth": False,
+            "timeout": _TOOL_MS}  # fmt: skip
 
 
 _FIXES: dict[OutcomeKind, str] = {

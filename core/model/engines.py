@@ -126,7 +126,16 @@ class HttpCall:
 
 
 EngineEventKind = Literal[
-    "started", "delta", "message", "thinking", "tool_start", "tool_end", "usage", "retry", "warning"
+    "started",
+    "delta",
+    "message",
+    "thinking",
+    "tool_start",
+    "tool_end",
+    "usage",
+    "retry",
+    "warning",
+    "compacted",
 ]
 
 
@@ -134,8 +143,9 @@ EngineEventKind = Literal[
 class EngineEvent:
     """What an engine says while it works.
 
-    ``text`` is the words (delta, message, thinking, warning), the session id (started) or a short
-    description (tool_start: the command or path). ``name`` is the tool's name.
+    ``text`` is the words (delta, message, thinking, warning), the session id (started), a short
+    description (tool_start: the command or path) or what set it off (compacted: the engine has
+    replaced the older part of its session by a summary). ``name`` is the tool's name.
     """
 
     kind: EngineEventKind

@@ -10,101 +10,17 @@ import asyncio
 import hashlib
 import json
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from core.engines.process import probe, run
+from core.engines.process import probe
 from core.engines.process.tree import marked
-from core.model import EngineConfig, EngineEvent, EngineTask, Limits, Outcome
-from tests.peers.homes import MODELS, Homes, folder_for
-from tests.peers.models import FakeModels
-from tests.peers.npm import HERE, require_cli
+from core.model import Limits
+from tests.contract.desk import CLIS, ENGINES, Desk
+from tests.peers.npm import HERE
 
 pytestmark = [pytest.mark.clis, pytest.mark.timeout(300)]
-
-CLIS = ("claude", "codex", "gemini", "opencode")
-ENGINES = (*CLIS, "ollama")
-PATIENT = Limits(idle_s=120, total_s=240)
-
-
-@pytest.fixture(scope="session")
-def homes_folder() -> Iterator[Path]:
-    """One home per engine for all tests here: a first run in a fresh one is slow."""
-    with folder_for("contract") as folder:
-        yield folder
-
-
-@dataclass
-class Desk:
-    """One engine set up to work: ask it something and look at what became of it."""
-
-    name: str
-    homes: Homes
-    models: FakeModels
-    folder: Path
-    cancel: asyncio.Event = field(default_factory=asyncio.Event)
-    events: list[EngineEvent] = field(default_factory=list)
-    run_id: str = ""
-
-    @property
-    def project(self) -> Path:
-        return self.folder / "project"
-
-    def engine(self, **settings: Any) -> Any:
-        env = ("FAKE_API_KEY",) if self.name == "codex" else ()
-        url = self.models.url if self.name == "ollama" else ""
-        config = EngineConfig(base_url=url, env=env, model=MODELS[self.name], **settings)
-        return import_module(f"core.engines.{self.name}").ENGINE(config)
-
-    async def ask(
-        self,
-        prompt: str,
-        *,
-        limits: Limits = PATIENT,
-        env: dict[str, str] | None = None,
-        **rest: Any,
-    ) -> Outcome:
-        self.run_id = str(uuid.uuid4())
-        scratch = self.folder / self.run_id
-        scratch.mkdir()
-        fields = {"context": "You are being tested.", **rest}
-        task = EngineTask(
-            run_id=self.run_id, prompt=prompt, cwd=str(self.project), scratch=str(scratch), **fields
-        )
-
-        async def on_spawn(pid: int, started: float) -> None:
-            assert pid > 1
-            assert started > 0
-
-        self.events.clear()
-        outcome = await run(
-            self.engine(), task, on_event=self.events.append, on_spawn=on_spawn, limits=limits,
-            cancel=self.cancel, base_env={**self.homes.env(self.name), **(env or {})},
-        )  # fmt: skip
-        assert marked(self.run_id) == []
-        return outcome
-
-    def bodies(self) -> str:
-        """All that the model server was sent in this test."""
-        return json.dumps([seen.body for seen in self.models.seen], ensure_ascii=False)
-
-
-@pytest.fixture
-def desk(request: pytest.FixtureRequest, homes_folder: Path, models: FakeModels) -> Iterator[Desk]:
-    name = request.param
-    if name in CLIS:
-        require_cli(name)
-    with folder_for("project") as folder:
-        (folder / "project").mkdir()
-        (folder / "project" / "a.txt").write_text("alpha\n")
-        yield Desk(name, Homes(homes_folder, models.url), models, folder)
-
 
 every_engine = pytest.mark.parametrize("desk", ENGINES, indirect=True)
 every_cli = pytest.mark.parametrize("desk", CLIS, indirect=True)

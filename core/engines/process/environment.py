@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
 
 COMMON = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TMP", "TEMP"),
@@ -50,3 +51,12 @@ def child_environment(
     env.update(added)
     env[MARK] = run_id
     return env
+
+
+def bypass_proxy(env: dict[str, str], url: str) -> None:
+    """See to it that a child reaches ``url``, which is on this host, and no proxy hears of it."""
+    host = urlsplit(url).hostname or ""
+    for name in ("NO_PROXY", "no_proxy"):
+        listed = [entry.strip() for entry in env.get(name, "").split(",") if entry.strip()]
+        if host not in listed and "*" not in listed:
+            env[name] = ",".join((*listed, host))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.engines.process import tree
 from core.engines.process.child import Child, Program, prepare
-from core.engines.process.environment import child_environment
+from core.engines.process.environment import bypass_proxy, child_environment
 from core.engines.process.http import call
 from core.errors import BadInput, PromptTooLong
 from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome
@@ -58,6 +58,8 @@ async def run(
     """
     environ = os.environ if base_env is None else base_env
     secrets = secret_values(environ.items())
+    if task.pulls is not None:
+        secrets |= {task.pulls.token}
     reader = engine.reader(task)
 
     def tell(event: EngineEvent) -> None:
@@ -94,6 +96,8 @@ def _planned(
     if isinstance(plan, HttpCall):
         return plan
     env = child_environment(environ, engine.env_names, plan.env, task.run_id)
+    if task.pulls is not None:
+        bypass_proxy(env, task.pulls.url)
     return prepare(plan, task, env)
 
 

@@ -205,6 +205,22 @@ def sc_call(conv, args, state) -> Outcome:
 
 
 @scenario
+def sc_lookup(conv, args, state) -> Outcome:
+    """Pulls while it works, under whatever name the agent gave the tool.  kind= query= n=1 text=
+
+    Then quotes the last result, or says ``text``.
+    """
+    if conv.step < int(args.get("n", 1)):
+        tool = next((t for t in conv.tools if re.fullmatch(r"(\w+_)?pull", t.name)), None)
+        if tool is None:
+            return Reply(text="(no pull tool was offered)")
+        asked = {"kind": args.get("kind", "memory"), "query": args.get("query", "")}
+        call = ToolCall(tool.name, asked, namespace=tool.namespace)
+        return Reply(calls=[call], stop="tool")
+    return Reply(text=args.get("text") or "Pulled: " + conv.tool_results[-1][:600], chunk=4000)
+
+
+@scenario
 def sc_patch(conv, args, state) -> Outcome:
     """Adds a file with Codex's apply_patch tool.  path=made.txt text=..."""
     if conv.step == 0:

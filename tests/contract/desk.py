@@ -1,0 +1,76 @@
+"""One engine of the contract tests, set up to work: ask it and look at what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from core.engines.process import run
+from core.engines.process.tree import marked
+from core.model import EngineConfig, EngineEvent, EngineTask, Limits, Outcome
+from tests.peers.homes import MODELS, Homes
+from tests.peers.models import FakeModels
+
+CLIS = ("claude", "codex", "gemini", "opencode")
+ENGINES = (*CLIS, "ollama")
+PATIENT = Limits(idle_s=120, total_s=240)
+
+
+@dataclass
+class Desk:
+    """One engine set up to work: ask it something and look at what became of it."""
+
+    name: str
+    homes: Homes
+    models: FakeModels
+    folder: Path
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    events: list[EngineEvent] = field(default_factory=list)
+    run_id: str = ""
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    def engine(self, **settings: Any) -> Any:
+        env = ("FAKE_API_KEY",) if self.name == "codex" else ()
+        url = self.models.url if self.name == "ollama" else ""
+        config = EngineConfig(base_url=url, env=env, model=MODELS[self.name], **settings)
+        return import_module(f"core.engines.{self.name}").ENGINE(config)
+
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        limits: Limits = PATIENT,
+        env: dict[str, str] | None = None,
+        **rest: Any,
+    ) -> Outcome:
+        self.run_id = str(uuid.uuid4())
+        scratch = self.folder / self.run_id
+        scratch.mkdir()
+        fields = {"context": "You are being tested.", **rest}
+        task = EngineTask(
+            run_id=self.run_id, prompt=prompt, cwd=str(self.project), scratch=str(scratch), **fields
+        )
+
+        async def on_spawn(pid: int, started: float) -> None:
+            assert pid > 1
+            assert started > 0
+
+        self.events.clear()
+        outcome = await run(
+            self.engine(), task, on_event=self.events.append, on_spawn=on_spawn, limits=limits,
+            cancel=self.cancel, base_env={**self.homes.env(self.name), **(env or {})},
+        )  # fmt: skip
+        assert marked(self.run_id) == []
+        return outcome
+
+    def bodies(self) -> str:
+        """All that the model server was sent in this test."""
+        return json.dumps([seen.body for seen in self.models.seen], ensure_ascii=False)
