@@ -8,8 +8,8 @@ A marker is a line of its own, indented by at most three spaces, outside code, q
 Only the agent's own final text is ever read for markers; text that comes from anywhere else goes
 through ``neutralise`` before an agent sees it.
 
-What is code is decided line by line by CommonMark's block rules (fences, lists, indented code,
-raw HTML and comments), so that a stream can be filtered with the same rules as the whole.
+What stands in the open is decided by ``core.ground``. Blocks (``core.blocks``) are taken out before
+markers are read, in a stream and in the whole alike.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from copy import copy
-from dataclasses import dataclass, field
 
+from core.ground import BLOCK_WORDS, BlockSieve, Ground, lines_of
 from core.model import Pull
 
 KINDS = (
@@ -42,10 +42,10 @@ _PULL = "pull:"
 _LEGACY = "tunaflow:tool-request:"
 _COMMENT = re.compile(r"<!--[ \t]*(pull:|tunaflow:tool-request:)((?:(?!-->).)*)-->", re.IGNORECASE)
 _BARE = re.compile(r"tunaflow:tool-request:[ \t]*[\w-]+[ \t]*:.*", re.IGNORECASE)
-_LIVE = re.compile(r"(<!--\s*)(pull\s*:)|(?<!quoted-)(tunaflow:tool-request:)", re.IGNORECASE)
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
-_ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?: {1,4}(?=\S)|(?=$))")
-_RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_LIVE = re.compile(
+    rf"(<!--\s*)(pull\s*:|{'|'.join(BLOCK_WORDS)})|(?<!quoted-)(tunaflow:tool-request:)",
+    re.IGNORECASE,
+)
 
 
 # --- markers -----------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def split_markers(
     Every marker is taken out of the text, with its line end; all else stays byte for byte.
 
     Args:
-        answer: what the agent wrote.
+        answer: what the agent wrote, without its blocks.
         already: pulls asked before in this chain; the same kind and normalised query again is
             not asked twice.
         limit: how many of the answer's pulls are read; further ones are dropped.
@@ -72,7 +72,7 @@ def split_markers(
     kept: list[str] = []
     found: dict[tuple[str, str], Pull] = {}
     asked = {identity(pull) for pull in already}
-    for line in _lines(answer):
+    for line in lines_of(answer):
         pull = _read(line) if ground.step(line) else None
         if pull is None:
             kept.append(line)
@@ -99,9 +99,10 @@ def problem(pull: Pull, kinds: Collection[str] = KINDS) -> str:
 
 
 def neutralise(text: str) -> str:
-    """Make every marker in ``text`` inert, visibly: ``pull:`` becomes ``quoted-pull:``.
+    """Make every marker and block in ``text`` inert, visibly: ``pull:`` becomes ``quoted-pull:``.
 
-    Nothing else is touched. Also markers in code and in mid-line are changed, since an agent that
+    Nothing else is touched; of comments that begin with a block's word, the word (cut off anywhere,
+    the rest might be one). Also markers in code and in mid-line are changed, since an agent that
     copies them onto a line of their own would make them live. Doing it twice changes nothing more.
     """
     if "<!--" in text or "tunaflow" in text.lower():  # far cheaper than the pattern, and rare
@@ -137,33 +138,32 @@ def identity(pull: Pull) -> tuple[str, str]:
     return pull.kind, " ".join(folded.split())
 
 
-def _lines(text: str) -> list[str]:
-    r"""Lines with their ends; only ``\n`` ends a line, whatever else is in the text."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
 # --- streams -----------------------------------------------------------------------------
 
 
 class Holdback:
-    """Filters a stream of answer text so that no part of a marker is ever shown.
+    """Filters a stream of answer text so that no part of a marker or a block is ever shown.
 
-    Holds back only what may still become a marker. All that ``feed`` returned plus ``flush`` is
-    exactly the text that ``split_markers`` gives for the whole.
+    Holds back only what may still become one. All that ``feed`` returned plus ``flush`` is exactly
+    what ``split_markers`` leaves of the text that ``core.blocks.split_blocks`` left of the whole.
     """
 
     def __init__(self) -> None:
+        self._blocks = BlockSieve()
         self._ground = Ground()
         self._held = ""
         self._shown: list[str] = []  # pieces of this line that were let go
 
     def feed(self, text: str) -> str:
         """Take the next characters, cut anywhere; return what may be shown now."""
-        return "".join(self._take(piece) for piece in _lines(text))
+        return self._feed(self._blocks.feed(text))
 
     def flush(self) -> str:
         """The stream has ended: the rest that is no marker."""
-        return self._end_line("")
+        return self._feed(self._blocks.flush()) + self._end_line("")
+
+    def _feed(self, text: str) -> str:
+        return "".join(self._take(piece) for piece in lines_of(text))
 
     def _take(self, piece: str) -> str:
         if piece.endswith("\n"):
@@ -206,71 +206,3 @@ def _marker_may_begin(body: str) -> bool:
 def _begins(text: str, word: str) -> bool:
     """One of the two is the beginning of the other."""
     return text.startswith(word) or word.startswith(text)
-
-
-# --- what is code ------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Ground:
-    """Knows, line by line, whether the next line stands in the open or in code.
-
-    Follows CommonMark's block structure as far as it matters for markers: list items (their
-    content may be indented), fenced and indented code, raw HTML that ends with its own tag, and
-    comments. What a block quote holds never stands in the open, since its lines begin with ``>``.
-    """
-
-    fence: str = ""
-    _raw_end: str = ""
-    _lists: tuple[int, ...] = field(default=())
-    _depth: int = 0
-
-    def __copy__(self) -> Ground:
-        return Ground(self.fence, self._raw_end, self._lists, self._depth)
-
-    def step(self, line: str) -> bool:
-        """Take one line in; True if it is a line of its own in the open (a marker would live)."""
-        text = line.rstrip().expandtabs(4)
-        body = text.lstrip(" ")
-        if not body:
-            return False
-        indent = len(text) - len(body)
-        self._leave_lists(indent)
-        if self._raw_end:
-            if self._raw_end in body.lower():
-                self._raw_end = ""
-            return False
-        indent -= self._lists[-1] if self._lists else 0
-        if self.fence:
-            if indent < 4 and len(body) >= len(self.fence) and not body.strip(self.fence[0]):
-                self.fence = ""
-            return False
-        if indent >= 4:
-            return False
-        return self._open_blocks(body, len(text) - len(body))
-
-    def _leave_lists(self, indent: int) -> None:
-        while self._lists and indent < self._lists[-1]:
-            self._lists = self._lists[:-1]
-        if len(self._lists) < self._depth:  # the list item that held the code has ended
-            self.fence = self._raw_end = ""
-            self._depth = len(self._lists)
-
-    def _open_blocks(self, body: str, at: int) -> bool:
-        alone = not body.startswith(">")
-        while item := _ITEM.match(body):
-            alone = False
-            at += len(item[0]) + (not item[0].endswith(" "))
-            self._lists = (*self._lists, at)
-            body = body[len(item[0]) :]
-        if fence := _FENCE.match(body):
-            self.fence = fence[1] or fence[2]
-        elif raw := _RAW.match(body):
-            end = f"</{raw[1].lower()}>"
-            self._raw_end = "" if end in body.lower() else end
-        elif body.startswith("<!--") and "-->" not in body:
-            self._raw_end = "-->"
-        if self.fence or self._raw_end:
-            self._depth = len(self._lists)
-            return False
-        return alone

@@ -118,6 +118,14 @@ def seen_one(table: type[R], scene: Scene, number: int) -> R | None:
     return found[0] if found else None
 
 
+def made_in(table: type[R], origin: Origin) -> list[R]:
+    """What was made in this turn already: an agent may say the same again in a follow-up."""
+    if not origin.turn_id:
+        return []
+    same = (table.conversation == origin.conversation_id) & (table.turn == origin.turn_id)
+    return list(table.select().where(same))
+
+
 def origin_of(row: Record) -> Origin:
     """Where a record comes from."""
     return Origin(row.project, row.conversation_id, row.message, row.turn)

@@ -1,0 +1,269 @@
+"""What the blocks of an answer do to a team's records. Inside the transaction that settles a run.
+
+Blocks propose, report and note; they never approve anything: a plan becomes active, a finding is
+closed and a branch adopted by people only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.blocks import (
+    Agreed,
+    ArtifactBlock,
+    Blocks,
+    Consensus,
+    FindingBlock,
+    PlanBlock,
+    Position,
+    SubtaskDone,
+    Verdict,
+)
+from core.errors import BadInput
+from core.model import (
+    Actor,
+    Conversation,
+    Decision,
+    Finding,
+    Origin,
+    Participant,
+    Project,
+    Step,
+    Subtask,
+    Turn,
+)
+from core.records import filing, findings, ledger, plans, runs
+from core.records.tables import ArtifactRow, DecisionRow, FindingRow, PlanRow
+from core.words import literal
+
+
+def apply_blocks(
+    blocks: Blocks,
+    *,
+    turn: Turn,
+    step: Step,
+    conversation: Conversation,
+    project: Project,
+    message_id: int,
+    seat: Participant,
+    now: float,
+) -> tuple[str, ...]:
+    """Write what an answer's blocks say.
+
+    Args:
+        blocks: the answer, taken apart; positions in it are data of the run and change nothing.
+        turn: what was asked.
+        step: which step answered; a consensus counts only from a roundtable's synthesis.
+        conversation: where.
+        project: the project of its channel.
+        message_id: the record of the answer (0: nothing of it is seen by people).
+        seat: who answered.
+        now: UTC seconds.
+
+    Returns:
+        What the thread is to be told, as Markdown, one notice each.
+    """
+    origin = Origin(project.name, conversation.id, message_id, turn.id)
+    actor = Actor(f"agent:{seat.name}", seat.name)
+    desk = _Desk(turn, step, origin, actor, now)
+    told: list[str] = []
+    for block in blocks.found:
+        match block:
+            case PlanBlock():
+                told += desk.propose(block)
+            case Verdict():
+                told += desk.judge(block)
+            case FindingBlock():
+                told += desk.note([block])
+            case ArtifactBlock():
+                told += desk.keep(block)
+            case SubtaskDone():
+                told += desk.check_off(block)
+            case Consensus():
+                told += desk.settle(block)
+            case _:
+                pass  # a position
+    return tuple(told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where one answer's blocks are worked on; each act returns notices."""
+
+    turn: Turn
+    step: Step
+    origin: Origin
+    actor: Actor
+    now: float
+
+    def propose(self, block: PlanBlock) -> list[str]:
+        if any(row.title == block.title for row in filing.made_in(PlanRow, self.origin)):
+            return []  # written again in a follow-up
+        plan = plans.propose(
+            self.origin,
+            block.title,
+            phase=block.phase,
+            document=block.document,
+            subtasks=[Subtask(0, task.title, owner=task.owner) for task in block.subtasks],
+            by=self.actor,
+            now=self.now,
+        )
+        count = len(plan.subtasks)
+        return [
+            (
+                f"📋 **Plan {plan.number}** proposed by {self._who}: {literal(plan.title, 120)} "
+                f"({count} subtask{'s' if count > 1 else ''}). "
+                f"`!plan show {plan.number}` shows it, `!plan approve {plan.number}` makes it active."
+            )
+        ]
+
+    def judge(self, block: Verdict) -> list[str]:
+        noted = self._noted(block.findings)
+        plan = plans.active_plan(self.origin.conversation_id)
+        about = ""
+        if plan is not None:
+            about = f" on plan {plan.number}"
+            filing.write_audit(
+                "plan",
+                plan.number,
+                f"verdict: {block.verdict}",
+                self.actor,
+                self.now,
+                self.origin.project,
+                self.origin.conversation_id,
+            )
+        lines = [f"⚖️ **Verdict{about}: {block.verdict}**, by {self._who}"]
+        lines[0] += f": {literal(block.summary, 300)}" if block.summary else ""
+        return ["\n".join([*lines, *_listed(noted)])]
+
+    def note(self, blocks: Sequence[FindingBlock]) -> list[str]:
+        noted = self._noted(blocks)
+        return ["\n".join([f"🔎 Noted by {self._who}:", *_listed(noted)])] if noted else []
+
+    def keep(self, block: ArtifactBlock) -> list[str]:
+        if any(row.title == block.title for row in filing.made_in(ArtifactRow, self.origin)):
+            return []
+        kept = findings.add_artifact(
+            self.origin, block.title, block.text, line=block.line, by=self.actor, now=self.now
+        )
+        return [
+            (
+                f"📎 **Artifact {kept.number}** by {self._who}: {literal(kept.title, 120)}. "
+                f"`!artifact show {kept.number}` shows it."
+            )
+        ]
+
+    def check_off(self, block: SubtaskDone) -> list[str]:
+        plan = plans.active_plan(self.origin.conversation_id)
+        if plan is None:
+            return [
+                (
+                    f"{self._who} reports a subtask as done, but no plan is active in this thread: "
+                    "`!plan` lists the plans."
+                )
+            ]
+        done: list[int] = []
+        told: list[str] = []
+        for number in dict.fromkeys(block.numbers):
+            try:
+                plan = plans.set_subtask(plan, number, state="done", by=self.actor, now=self.now)
+                done.append(number)
+            except BadInput as error:
+                told.append(str(error))
+        if done:
+            names = ", ".join(str(number) for number in done)
+            told.insert(
+                0,
+                f"✅ Plan {plan.number}: subtask {names} done, says {self._who} "
+                f"({plan.settled} of {len(plan.subtasks)}).",
+            )
+        return told
+
+    def settle(self, block: Consensus) -> list[str]:
+        end = self.turn.synthesis
+        if self.turn.kind != "roundtable" or (self.step.round, self.step.seat) != (
+            end.round,
+            end.seat,
+        ):
+            return [
+                (
+                    f"A consensus that {self._who} wrote was not taken into the ledger: only the "
+                    "synthesis of a roundtable settles anything."
+                )
+            ]
+        one = len(block.decisions) == 1
+        settled = [self._decide(agreed, one=one) for agreed in block.decisions]
+        lines = [_settled(decision) for decision in settled if decision is not None]
+        return (
+            ["\n".join(["🤝 **Settled** (`!decisions` lists the ledger):", *lines])]
+            if lines
+            else []
+        )
+
+    @property
+    def _who(self) -> str:
+        return literal(self.actor.name, 60)
+
+    def _noted(self, blocks: Sequence[FindingBlock]) -> list[Finding]:
+        known = {row.text for row in filing.made_in(FindingRow, self.origin)}
+        return [
+            findings.add_finding(
+                self.origin,
+                block.text,
+                category=block.category,
+                severity=block.severity,
+                by=self.actor,
+                now=self.now,
+            )
+            for block in blocks
+            if block.text not in known
+        ]
+
+    def _decide(self, agreed: Agreed, *, one: bool) -> Decision | None:
+        made = filing.made_in(DecisionRow, self.origin)
+        if any((row.axis, row.decision) == (agreed.axis, agreed.decision) for row in made):
+            return None
+        return ledger.decide(
+            self.origin,
+            agreed.axis,
+            agreed.decision,
+            stances=self._stances(agreed, one=one),
+            confidence=agreed.confidence,
+            by=self.actor,
+            now=self.now,
+        )
+
+    def _stances(self, agreed: Agreed, *, one: bool) -> list[tuple[str, str]]:
+        """Who agreed. A participant's own position counts more than what the synthesis says of it.
+
+        With several decisions only the synthesis tells the axes apart, so it goes first there.
+        Whoever did not sit at the table is not named.
+        """
+        own: dict[str, str] = {}
+        for run in runs.runs_of(self.turn.id):
+            if run.position and run.step.seat < len(self.turn.seats):
+                position = Position.model_validate_json(run.position)
+                own[self.turn.seat_of(run.step).name] = position.stance
+        told = {who.strip().casefold(): stance for who, stance in agreed.stances.items()}
+        stances: dict[str, str] = {}
+        for name in (seat.name for seat in self.turn.seats):
+            said, claimed = own.get(name), told.get(name.casefold())
+            stance = (said or claimed) if one else (claimed or said)
+            if stance:
+                stances[name] = stance
+        return list(stances.items())
+
+
+def _listed(found: Sequence[Finding]) -> list[str]:
+    return [
+        f"- finding {f.number} ({f.severity}, {literal(f.category, 40)}): {literal(f.text, 200)}"
+        for f in found
+    ]
+
+
+def _settled(decision: Decision) -> str:
+    line = f"- {decision.number}. {literal(decision.axis)}: {literal(decision.decision, 300)}"
+    if decision.stances:
+        line += f" ({', '.join(f'{literal(name, 40)}: {s}' for name, s in decision.stances)})"
+    return line + (f"; supersedes {decision.supersedes}" if decision.supersedes else "")
