@@ -7,7 +7,7 @@ from typing import cast
 
 from peewee import SQL, fn
 
-from core.keywords import index_text, match_query
+from core.keywords import index_text
 from core.model import (
     AuthorKind,
     ChatEvent,
@@ -193,7 +193,8 @@ def add_answer(
         turn=turn_id,
         interrupted=interrupted,
     )
-    _index(row.id, text)
+    if not interrupted:  # what a failed or stopped run said is nobody's word to find again (C109)
+        _index(row.id, text)
     return row.id
 
 
@@ -271,6 +272,20 @@ _since = Prepared(
         .order_by(MessageRow.id)
     ),
 )
+_interjections = Prepared(
+    MessageRow,
+    lambda conversation, after: (
+        MessageRow.select()
+        .where(
+            (MessageRow.conversation == conversation)
+            & (MessageRow.id > after)
+            & (MessageRow.author_kind == "human")
+            & (MessageRow.addressed == 0)
+            & MessageRow.deleted_at.is_null()
+        )
+        .order_by(MessageRow.id)
+    ),
+)
 _count = Prepared(
     MessageRow,
     lambda conversation: MessageRow.select(fn.COUNT(MessageRow.id)).where(
@@ -291,28 +306,15 @@ def since(conversation_id: int, message_id: int) -> tuple[Message, ...]:
     return tuple(to_message(row) for row in rows)
 
 
+def interjections(conversation_id: int, message_id: int) -> tuple[Message, ...]:
+    """What people wrote to nobody (to no agent) after the record ``message_id``, in order."""
+    rows = _interjections.rows(conversation=conversation_id, after=message_id)
+    return tuple(to_message(row) for row in rows)
+
+
 def count(conversation_id: int) -> int:
     """How many messages stand in the conversation."""
     return _count.value(conversation=conversation_id)
-
-
-def search(conversation_id: int, query: str, limit: int) -> tuple[Message, ...]:
-    """Keyword search within one conversation, best first; empty for a query without words."""
-    expression = match_query(query)
-    if not expression:
-        return ()
-    rows = (
-        MessageRow.select()
-        .join(MessageIndex, on=(MessageRow.id == MessageIndex.rowid))
-        .where(
-            (MessageRow.conversation == conversation_id)
-            & MessageRow.deleted_at.is_null()
-            & MessageIndex.match(expression)
-        )
-        .order_by(fn.bm25(SQL("message_fts")), MessageRow.id.desc())
-        .limit(limit)
-    )
-    return tuple(to_message(row) for row in rows)
 
 
 def get_message(message_id: int, conversation_id: int) -> Message | None:
@@ -323,6 +325,12 @@ def get_message(message_id: int, conversation_id: int) -> Message | None:
         & MessageRow.deleted_at.is_null()
     )
     return to_message(row) if row else None
+
+
+def find_message(message_id: int) -> tuple[Message, Conversation] | None:
+    """A standing message with where it was said. Ask ``core.records.scope`` before telling it."""
+    row = MessageRow.get_or_none((MessageRow.id == message_id) & MessageRow.deleted_at.is_null())
+    return (to_message(row), get_conversation(row.conversation_id)) if row else None
 
 
 def is_deleted(message_id: int | None) -> bool:

@@ -16,8 +16,10 @@ from bridge.intake import Intake
 from bridge.tables import Setup, Tables
 from core.model import Author, ChatEvent, ConversationKey, Participant, TableRules
 from core.records import messages, outbox, turns
+from core.records.search import search
 from core.records.tables import MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
+from tests.integration.scenes import scene_of
 
 KIM = Author("U1", "Kim", grants=("slack:U1",))
 LEE = Author("U2", "Lee", grants=("slack:U2",))
@@ -340,7 +342,7 @@ async def test_a_deleted_question_is_withdrawn_and_forgotten(house):
     assert await house.turns() == [("", "cancelled")]
     assert (await house.act("button", "retry:1", event_id="b1")).text == "The question was deleted."
     assert await house.messages() == [("Kim", "")]
-    assert await house.records.do(messages.search, 1, "secret", 5) == ()
+    assert await house.records.do(lambda: search(scene_of(1), "secret", 5)) == ()
 
 
 @pytest.mark.parametrize("root", [None, "0"])

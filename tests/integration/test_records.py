@@ -19,8 +19,10 @@ from core.model import (
     Step,
 )
 from core.records import messages, outbox, runs, turns
+from core.records.search import search
 from core.records.tables import MetaRow
 from core.records.thread import Records
+from tests.integration.scenes import scene_of
 
 KEY = ConversationKey("slack", "T", "C", "1")
 
@@ -100,16 +102,16 @@ async def test_a_failed_transaction_leaves_nothing(records):
 async def test_search_takes_any_input(records, query):
     await records.do(conversation)
     await records.do(heard, "about src/a-b.py:12 and more")
-    await records.do(messages.search, 1, query, 5)
+    await records.do(lambda: search(scene_of(1), query, 5))
 
 
 async def test_search_finds_korean_inside_words_and_stays_in_its_conversation(records):
     await records.do(conversation)
     await records.do(conversation, ConversationKey("slack", "T", "C2", "9"))
     await records.do(heard, "인증을 JWT로 하기로 했다", "1")
-    found = await records.do(messages.search, 1, "인증 방식", 5)
-    assert [message.text for message in found] == ["인증을 JWT로 하기로 했다"]
-    assert await records.do(messages.search, 2, "인증", 5) == ()
+    found = await records.do(lambda: search(scene_of(1), "인증 방식", 5))
+    assert [one.message.text for one in found] == ["인증을 JWT로 하기로 했다"]
+    assert await records.do(lambda: search(scene_of(2), "인증", 5)) == ()
 
 
 async def test_history_does_not_repeat_what_was_heard(records):

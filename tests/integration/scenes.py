@@ -1,0 +1,23 @@
+"""Scenes for tests of what may be found from a conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.model import Conversation, Project, Scene
+from core.records import messages
+
+
+def scene_of(conversation: Conversation | int, **values: Any) -> Scene:
+    """A question asked in ``conversation`` (or the one with that id) by a member."""
+    here = conversation
+    if isinstance(here, int):
+        here = messages.get_conversation(here)
+    given: dict[str, Any] = {
+        "project": Project("p", "/"),
+        "prompt": "",
+        "turn_id": 1_000,
+        "prompt_message_id": 0,
+        "asker_trusted": True,
+    }
+    return Scene(conversation=here, **(given | values))

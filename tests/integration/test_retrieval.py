@@ -1,0 +1,187 @@
+"""What is found in earlier conversations, on real records."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.keywords import query_terms
+from core.model import Author, ChatEvent, ConversationKey, Participant, Pull
+from core.records import messages
+from core.records import search as searching
+from core.records.search import search
+from core.records.thread import Records
+from core.sources import recall, retrieval
+from tests.integration.scenes import scene_of
+
+KEY = ConversationKey("slack", "T", "C1", "1")
+KIM, LEE = Author("U1", "Kim"), Author("U2", "Lee Min")
+
+
+@pytest.fixture
+async def records(tmp_path: Path) -> AsyncIterator[Records]:
+    opened = Records(tmp_path / "moot.sqlite")
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+def thread(channel: str = "C1", root: str = "1", **more) -> int:
+    key = ConversationKey("slack", "T", channel, root)
+    return messages.open_conversation(key, direct=False, in_thread=False, now=1.0, **more).id
+
+
+_at = iter(range(1, 10**9))
+
+
+def say(conversation_id: int, text: str, author: Author = KIM) -> int:
+    at = str(next(_at))
+    key = messages.get_conversation(conversation_id).key
+    event = ChatEvent(key, f"e{at}", at, author, text, "message", 1_700_000_000.0 + float(at))
+    return messages.add_event(conversation_id, event, addressed=False)[0]
+
+
+async def test_an_earlier_thread_of_the_channel_is_found_with_who_when_where_and_number(records):
+    def play():
+        old, here = thread(), thread(root="2")
+        number = say(old, "We chose JWT because the gateway can check it offline.", LEE)
+        say(old, "Lunch is at noon.")
+        return number, retrieval.offer(scene_of(here, prompt="why did we choose JWT?"))
+
+    number, offered = await records.do(play)
+    candidate = offered.candidates["retrieval"]
+    [hit] = candidate.parts
+    assert hit.startswith(f"#{number} Lee Min, 2023-11-")
+    assert "UTC, in another thread of this channel (1): We chose JWT" in hit
+    assert candidate.available == "2 messages of this channel's conversations"
+
+
+async def test_what_is_shown_and_the_question_itself_are_not_found_again(records):
+    def play():
+        here = thread()
+        shown, asked = say(here, "the demo is on Thursday"), say(here, "when is the demo?")
+        older = say(here, "the demo needs a script")
+        scene = scene_of(
+            here, prompt="demo", prompt_message_id=asked, shown=frozenset({shown, asked})
+        )
+        return older, search(scene, "demo", 10), retrieval.offer(scene)
+
+    older, found, offered = await records.do(play)
+    assert [one.message.id for one in found] == [older]
+    assert offered.candidates["retrieval"].available.startswith("1 message of")
+
+
+async def test_nothing_beyond_what_is_shown_is_no_offer(records):
+    def play():
+        here = thread()
+        shown = {say(here, "a word"), say(here, "another")}
+        return retrieval.offer(scene_of(here, prompt="word", shown=frozenset(shown)))
+
+    assert await records.do(play) == retrieval.Offer()
+
+
+async def test_whom_the_question_names_comes_first(records):
+    def play():
+        here, other = thread(), thread(root="2")
+        say(other, "the cache was cleared, the cache is cold", KIM)
+        say(other, "the cache was cleared", LEE)
+        found = search(scene_of(here), "what did lee min say about the cache", 10)
+        return [one.message.author_name for one in retrieval.ranked("lee min: the cache", found)]
+
+    assert await records.do(play) == ["Lee Min", "Kim"]
+
+
+async def test_c109_what_a_failed_run_said_is_not_found_again(records):
+    def play():
+        here = thread()
+        seat = Participant("claude")
+        messages.add_answer(here, seat, "usage limit reached", turn_id=1, now=1.0, interrupted=True)
+        kept = messages.add_answer(here, seat, "the usage limit is in config", turn_id=1, now=2.0)
+        return kept, search(scene_of(here), "usage limit", 10)
+
+    kept, found = await records.do(play)
+    assert [one.message.id for one in found] == [kept]
+
+
+async def test_c132_a_correction_and_what_it_corrects_both_come_with_their_order(records):
+    def play():
+        here, old = thread(), thread(root="2")
+        first, second = say(old, "guests may post"), say(old, "guests may not post")
+        third, fourth = say(old, "배포 가능"), say(old, "배포 불가")
+        english = retrieval.answer(Pull("memory", "may guests post"), scene_of(here))
+        korean = retrieval.answer(Pull("memory", "배포"), scene_of(here))
+        return (first, second), english.hits, (third, fourth), korean.hits
+
+    numbers, english, others, korean = await records.do(play)
+    for ids, hits in ((numbers, english), (others, korean)):
+        assert [hit.split()[0] for hit in hits] == [f"#{number}" for number in ids]
+
+
+async def test_a_number_brings_the_whole_message_if_it_may_be_seen(records):
+    long = " ".join(f"word{n}" for n in range(4_000))
+
+    def play():
+        here, same, hidden = thread(), thread(root="2"), thread("C2")
+        seen, secret = say(same, long), say(hidden, "hr-private: salaries")
+        scene, text, begin = scene_of(here), "", ""
+        while True:
+            [hit] = recall.answer(Pull("messages", f"#{seen}{begin}"), scene).hits
+            piece, _, rest = hit.split(": ", 1)[1].rpartition(" [")
+            if "characters follow" not in rest:
+                break
+            text += piece
+            begin = f" from {rest.split(' from ')[1].rstrip(']')}"
+        text += hit.split(": ", 1)[1]
+        refused = recall.answer(Pull("messages", f"#{secret}"), scene)
+        nothing = recall.answer(Pull("messages", "#999999"), scene)
+        return text, refused, nothing
+
+    text, refused, nothing = await records.do(play)
+    assert text == long
+    assert refused.hits == nothing.hits == ()
+    assert refused.note == nothing.note  # nobody learns that there is something
+
+
+async def test_a_long_message_is_shown_around_what_was_asked(records):
+    def play():
+        here, old = thread(), thread(root="2")
+        number = say(old, f"{'filler ' * 400}the needle is blue {'filler ' * 400}")
+        [part] = retrieval.offer(scene_of(here, prompt="needle?")).candidates["retrieval"].parts
+        return number, part
+
+    number, part = await records.do(play)
+    assert "the needle is blue" in part
+    assert f"characters left out; pull messages: #{number}]" in part
+    assert len(part) < 800
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+async def test_common_words_and_many_messages_are_searched_with_bounded_work(
+    records, monkeypatch, few
+):
+    """The same results whichever way it goes; a word that is everywhere brings the newest."""
+    monkeypatch.setattr(searching, "COMMON_ROWS", 20)
+    monkeypatch.setattr(searching, "READ_ROWS", 30)
+    monkeypatch.setattr(searching, "FEW_MESSAGES", few)
+
+    def play():
+        here, old, hidden = thread(), thread(root="2"), thread("C2")
+        for number in range(40):
+            say(old, f"deploy number{number} today")
+            say(hidden, f"deploy number{number} today")
+        rare = search(scene_of(here), "deploy number7", 5)
+        common = search(scene_of(here), "deploy today", 3)
+        return rare, common, messages.recent(old, 3)
+
+    rare, common, newest = await records.do(play)
+    assert [one.message.text for one in rare] == ["deploy number7 today"]
+    assert {one.message.id for one in common} == {message.id for message in newest}
+
+
+def test_a_query_keeps_negations_and_falls_back_to_stop_words():
+    assert query_terms("What should we not do with the cache?") == ("not", "cache")
+    assert query_terms("what is it?") == ("what", "is", "it")
+    assert query_terms("하지 마") == ("하지", "마")
+    assert query_terms("") == ()
