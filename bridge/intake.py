@@ -35,7 +35,7 @@ from bridge.forms import (
 )
 from core.errors import BadInput, NotAllowed
 from core.model import Button, ChatEvent, Conversation, Reply
-from core.records import messages, outbox, turns
+from core.records import filing, messages, outbox, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
 
@@ -225,6 +225,7 @@ class _Taken:
         if message_id is None:
             messages.note_gone(event.key, event.message_id, self.now)
         else:
+            filing.withdraw(message_id, self.now)
             for turn in turns.withdraw_prompt(message_id, self.now):
                 self.acts.unquote(turn)
 
