@@ -16,15 +16,6 @@ from core.model import Author, ChatEvent, ConversationKey, Said
 Json = Mapping[str, Any]
 CHAT = "slack"
 SPOKEN = frozenset((None, "file_share", "thread_broadcast", "me_message", "bot_message"))
-MOOT_WORDS = {
-    "ask": "ask",
-    "rt": "roundtable",
-    "roundtable": "roundtable",
-    "stop": "stop",
-    "status": "status",
-    "context": "context",
-    "help": "help",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +167,6 @@ def to_command(body: Json, me: Identity, known: Directory, now: float) -> ChatEv
     """A slash command. It is never inside a thread, so there is no root yet, and has no time."""
     name = str(body.get("command") or "").lstrip("/").lower()
     raw = str(body.get("text") or "").strip()
-    if name == "moot":
-        word, *rest = raw.split(maxsplit=1) or [""]
-        name = MOOT_WORDS.get(word.lower(), "")
-        raw = "".join(rest) if name else raw
     channel, user = str(body.get("channel_id") or ""), str(body.get("user_id") or "")
     mentioned = mentioned_people(raw)
     return ChatEvent(
@@ -190,7 +177,7 @@ def to_command(body: Json, me: Identity, known: Directory, now: float) -> ChatEv
         text=plain(raw, me.user_id, known.names()),
         kind="command",
         sent_at=now,
-        command=MOOT_WORDS.get(name, "help"),
+        command=name,
         mentions_us=True,
         mentions_others=bool(set(mentioned) - {me.user_id}),
         direct=channel.startswith("D"),

@@ -28,18 +28,20 @@ from adapters.slack.events import (
     to_command,
     to_event,
 )
+from adapters.slack.forms import errors_of, place_of, to_form, to_view
 from adapters.slack.layout import note
 from adapters.slack.names import People
 from adapters.slack.render import render
 from adapters.slack.text import mentioned_people, raw_text, unnamed_channels
 from core.errors import ChatRefused, MootError
-from core.model import Reply
+from core.model import ConversationKey, Reply
 from core.ports import Accept
 
 log = structlog.get_logger()
 Json = Mapping[str, Any]
 SETTLE_S = 5.0
 NOTE_TIMEOUT_S = 10.0
+OPEN_TIMEOUT_S = 5.0
 NOTE_PIECE_BYTES = 2_900  # fits a section block
 
 
@@ -91,6 +93,7 @@ class Inbox:
         app.event(anything)(self._on_event)
         app.command(anything)(self._on_command)
         app.action(anything)(self._on_action)
+        app.view(anything)(self._on_form)
         app.error(self._not_taken)
         return app
 
@@ -140,9 +143,13 @@ class Inbox:
         raw = str(body.get("text") or "")
         users = (str(body.get("user_id") or ""), *mentioned_people(raw))
         known = await self._people.look_up(self._me, users, unnamed_channels(raw))
-        reply = await self._accept(to_command(body, self._me, known, time.time()))
+        event = to_command(body, self._me, known, time.time())
+        reply = await self._accept(event)
         if reply is None:
             await ack()
+        elif reply.form is not None:
+            await ack()
+            self._later(self._open(body, users[0], event.key, reply))
         else:
             await ack(response_type="ephemeral", **_note(reply))
 
@@ -151,8 +158,20 @@ class Inbox:
         event = to_button(body, self._me, await self._people.look_up(self._me, (user,)))
         reply = await self._accept(event) if event is not None else None
         await ack()
-        if reply is not None:
+        if reply is not None and reply.form is not None and event is not None:
+            self._later(self._open(body, user, event.key, reply))
+        elif reply is not None:
             self._later(self._show(body, user, reply))
+
+    async def _on_form(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
+        user = str((body.get("user") or {}).get("id") or "")
+        known = await self._people.look_up(self._me, (user,))
+        event = to_form(body, self._me, known, time.time())
+        reply = await self._accept(event) if event is not None else None
+        if reply is not None and reply.errors:
+            await ack(response_action="errors", errors=errors_of(reply, body["view"]))
+        else:
+            await ack()  # closes it; what was started shows in the channel
 
     async def _not_taken(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
         kind = str((body.get("event") or {}).get("type") or body.get("type") or "command")
@@ -165,6 +184,18 @@ class Inbox:
         task = asyncio.create_task(work)
         self._notes.add(task)
         task.add_done_callback(self._notes.discard)
+
+    async def _open(self, body: Json, user: str, key: ConversationKey, reply: Reply) -> None:
+        """Open a form. Its trigger is good for three seconds: too late, the words say it."""
+        assert reply.form is not None
+        view, trigger = to_view(reply.form, key), str(body.get("trigger_id") or "")
+        try:
+            await self._api.call(
+                "views.open", timeout_s=OPEN_TIMEOUT_S, trigger_id=trigger, view=view
+            )
+        except MootError as error:
+            log.warning("slack.form_not_opened", channel=key.channel, error=str(error))
+            await self._show(body, user, reply)
 
     async def _show(self, body: Json, user: str, reply: Reply) -> None:
         """Show a reply to the one who clicked, and nobody else."""
@@ -197,7 +228,8 @@ def _note(reply: Reply) -> dict[str, Any]:
 
 
 def channel_of(body: Json) -> str:
-    """The channel that an event, a command or a click belongs to."""
+    """The channel that an event, a command, a click or a form belongs to."""
     container, event = body.get("container") or {}, body.get("event") or {}
     channel = event.get("channel") or body.get("channel_id") or container.get("channel_id")
+    channel = channel or place_of(body.get("view") or {}).get("channel")
     return str(channel or (body.get("channel") or {}).get("id") or "")

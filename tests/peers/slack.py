@@ -26,6 +26,7 @@ from aiohttp import WSMsgType, web
 from tests.peers.local_slack import LocalSlack, need
 from tests.peers.slack_api import Call, Fault, WebApi
 from tests.peers.slack_delivery import Deliveries, Json, sign
+from tests.peers.slack_views import Modal
 
 __all__ = ["ALICE", "BOB", "BOT", "DEV", "GENERAL", "TEAM", "LoopbackSlack", "Seen", "need", "sign"]
 
@@ -166,6 +167,7 @@ class LoopbackSlack:
 
     async def _relay(self, envelope: Json) -> None:
         payload = envelope["payload"]
+        self.api.views.note(payload)
         if envelope["type"] == "interactive":  # what a container says on the real Slack
             message = payload.get("message") or {}
             if message.get("thread_ts"):
@@ -236,6 +238,23 @@ class LoopbackSlack:
                 "action": action,
             },
         )
+
+    async def modal(self, count: int = 1, *, timeout_s: float = 15.0) -> Modal:
+        """The newest modal, once ``count`` have been opened."""
+        views = self.api.views
+        await self.until(lambda: len(views.modals) >= count, "a modal", timeout_s)
+        return views.modals[-1]
+
+    async def submit(self, modal: Modal, times: int = 1, **values: Any) -> Modal:
+        """Send a modal with these values typed over what stands in it, ``times`` at once."""
+        base = {"team": {"id": TEAM}, "api_app_id": MOOT["appId"], "token": "verification-token"}
+        payload = self.api.views.submission(modal, values, base)
+        sent = await asyncio.gather(
+            *(self.events.deliver_once("interactive", payload) for _ in range(times))
+        )
+        for delivery in sent:
+            self.api.views.settled(modal, delivery.answer, acked=delivery.acked.is_set())
+        return modal
 
     async def edit(self, ts: str, text: str, *, channel: str = GENERAL, user: str = ALICE) -> None:
         await self.api.control(

@@ -18,6 +18,7 @@ import aiohttp
 from aiohttp import web
 
 from tests.peers.slack_delivery import Deliveries, Json
+from tests.peers.slack_views import BadView, Views
 
 JSON_FIELDS = ("blocks", "attachments", "metadata", "view")
 UPDATE_MAX_BYTES = 4_000
@@ -84,6 +85,7 @@ class WebApi:
         self.slow: dict[str, float] = {}
         self.hang: set[str] = set()
         self.calls: list[Call] = []
+        self.views = Views()
         self.app = events.app
         self.bot_user = events.bot_user
         self._events = events
@@ -158,6 +160,12 @@ class WebApi:
         if result["ok"]:
             result["channel"]["is_member"] = args["channel"] in self.member_of
         return result
+
+    async def _views_open(self, args: Json) -> Json:
+        try:
+            return self.views.opened(args)
+        except BadView as error:
+            raise Refused(str(error)) from None
 
     async def _chat_postMessage(self, args: Json) -> Json:  # noqa: N802 - named after the method
         channel = args.get("channel", "")

@@ -101,10 +101,13 @@ class Deliveries:
 
     async def interaction(self, kind: str, payload: Json) -> Any:
         """Deliver a command or a click, once, as Slack does; what the acknowledgement carried."""
+        return (await self.deliver_once(kind, payload)).answer
+
+    async def deliver_once(self, kind: str, payload: Json) -> Delivery:
         delivery = Delivery(kind, payload)
         self.deliveries.append(delivery)
         await self._deliver(delivery, attempts=1)
-        return delivery.answer
+        return delivery
 
     def ticket(self) -> str:
         """An address part that opens one link."""

@@ -17,6 +17,7 @@ from bridge.commands import (
     Stop,
     parse,
     parse_participant,
+    platform_command,
     typed_command,
 )
 from core.errors import BadInput
@@ -50,6 +51,26 @@ NAMES = Names(
 )
 def test_typed_command(text, found):
     assert typed_command(text) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "meant", "rest"),
+    [
+        ("roundtable", "x", "roundtable", "x"),
+        ("moot", "ask  two  words", "ask", "two  words"),
+        ("moot", "rt\ntopic\nmore", "roundtable", "topic\nmore"),
+        ("moot", "roundtable x", "roundtable", "x"),
+        ("moot", "Status", "status", ""),
+        ("moot", "context 3", "context", "3"),
+        ("moot", "help", "help", ""),
+        ("moot", "", "help", ""),
+        ("moot", "stpo", "misspelt", "stpo"),
+        ("moot", "what for a friend", "help", "what for a friend"),
+        ("other", "x", "help", "x"),
+    ],
+)
+def test_platform_commands(name, text, meant, rest):
+    assert platform_command(name, text) == (meant, rest)
 
 
 @pytest.mark.parametrize(
