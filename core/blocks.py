@@ -207,14 +207,18 @@ def _read(raw: RawBlock) -> Block:
 
 
 def _told(error: ValidationError) -> str:
-    """The first few errors, by field; nothing of what the block holds."""
+    """The first few errors, by field; nothing of what the block holds but plain names of fields."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     told = [
-        ": ".join(filter(None, (".".join(str(part) for part in e["loc"]), e["msg"])))
+        ": ".join(filter(None, (".".join(_name(part) for part in e["loc"]), e["msg"])))
         for e in errors[:MAX_ERRORS]
     ]
     more = [f"and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else []
     return "; ".join(told + more)
+
+
+def _name(part: int | str) -> str:
+    return str(part) if re.fullmatch(r"[\w-]{1,40}", str(part)) else "?"
 
 
 # --- plain lists ---------------------------------------------------------------------------

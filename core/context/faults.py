@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.blocks import FORMS
-from core.context.frame import one_line, theirs
+from core.context.frame import theirs
 from core.context.speakers import participant_label
 from core.model import PackRequest
 from core.pull import neutralise
@@ -21,13 +21,13 @@ def build_fault_followup(
 
     Args:
         request: the step's request; says who is asked.
-        faults: as ``core.blocks.split_blocks`` gave them.
+        faults: as ``core.blocks.split_blocks`` gave them: words of ours.
         earlier: ``None`` when the engine goes on with its session. Else what people have seen of
             its answer (may be ""): the text then ends with the message being answered, and goes
             after the full pack's context.
     """
     who = participant_label(request.participant)
-    told = [f"- {one_line(fault, MAX_FAULT_CHARS)}" for fault in faults[:MAX_FAULTS]]
+    told = [f"- {' '.join(fault.split())[:MAX_FAULT_CHARS]}" for fault in faults[:MAX_FAULTS]]
     if (more := len(faults) - len(told)) > 0:
         told.append(f"- and {more} more")
     words = dict.fromkeys(fault.split(":")[0].split(" ")[0] for fault in faults)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from peewee import Expression, fn
 
 from core.model import Actor, AuditEntry, Origin, RecordKind, Scene
+from core.records.prepared import Prepared
 from core.records.scope import visible
 from core.records.tables import (
     ArtifactRow,
@@ -32,6 +33,14 @@ KINDS: dict[type[Record], RecordKind] = {
     ArtifactRow: "artifact",
     DecisionRow: "decision",
 }
+
+
+def _one_of(table: type[Record]) -> Prepared[Any]:
+    mine = table.project
+    return Prepared(table, lambda project: table.select(table.id).where(mine == project).limit(1))
+
+
+_any = {table: _one_of(table) for table in KINDS}
 
 
 def file(table: type[R], origin: Origin, by: Actor, now: float, **values: Any) -> R:
@@ -103,6 +112,8 @@ def seen(
     table: type[R], scene: Scene, wanted: Expression | None = None, limit: int = MAX_LISTED
 ) -> list[R]:
     """The project's records that may be seen here, newest first."""
+    if not _any[table].rows(project=scene.project.name):
+        return []  # most projects have none of most kinds, and every pack asks
     where = (table.project == scene.project.name) & visible(scene)
     if wanted is not None:
         where &= wanted

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import cast
 
 from core.errors import BadInput
-from core.model import Actor, Branch, BranchState, Conversation, Scene
+from core.model import Actor, Branch, BranchState, Conversation, Message, Scene
 from core.records import messages, scope
 from core.records.filing import write_audit
-from core.records.tables import BranchRow, ConversationRow, LinkRow
+from core.records.prepared import Prepared
+from core.records.tables import BranchRow, ConversationRow, LinkRow, MessageRow
 
 
 def link(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:
@@ -139,3 +140,37 @@ def to_branch(row: BranchRow) -> Branch:
         by=row.by_name,
         at=row.created_at,
     )
+
+
+_until = Prepared(
+    MessageRow,
+    lambda conversation, sent_at, message, limit: (
+        MessageRow.select()
+        .where(
+            (MessageRow.conversation == conversation)
+            & MessageRow.deleted_at.is_null()
+            & (
+                (MessageRow.sent_at < sent_at)
+                | ((MessageRow.sent_at == sent_at) & (MessageRow.id <= message))
+            )
+        )
+        .order_by(MessageRow.sent_at.desc(), MessageRow.id.desc())
+        .limit(limit)
+    ),
+)
+
+
+def until(branch: Branch, limit: int) -> tuple[Message, ...]:
+    """The last ``limit`` messages of the parent up to the one it was forked at, oldest first."""
+    at = MessageRow.get_by_id(branch.message_id)  # its place stays when its words are deleted
+    rows = _until.rows(
+        conversation=branch.parent_id, sent_at=at.sent_at, message=at.id, limit=limit
+    )
+    return tuple(messages.to_message(row) for row in reversed(rows))
+
+
+def outcome(branch: Branch) -> Message | None:
+    """What a branch came to: the last answer of an agent in it."""
+    said = messages.recent(branch.conversation_id, 50)
+    answers = [m for m in said if m.author_kind == "agent" and not m.interrupted]
+    return answers[-1] if answers else None
