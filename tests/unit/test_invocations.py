@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from core.engines.claude import disarm
-from core.model import EngineConfig, EngineTask, Permission, Spawn
+from core.engines.process.environment import bypass_proxy
+from core.model import EngineConfig, EngineTask, Permission, PullAccess, Spawn
 
 CLIS = ("claude", "codex", "gemini", "opencode")
 PERMISSIONS: tuple[Permission, ...] = ("plan", "edit", "full")
@@ -123,3 +124,46 @@ def test_claude_takes_no_prompt_for_a_command(prompt: str, sent: str) -> None:
 def test_half_characters_can_be_sent() -> None:
     for name in CLIS:
         assert start(name, prompt="a\ud83d", context="b\ud83d").stdin
+
+
+PULLS = PullAccess("http://127.0.0.1:4711/mcp", "the-token-of-this-run")
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
+@pytest.mark.parametrize("permission", PERMISSIONS)
+def test_the_way_to_pull_is_told_without_the_token_on_the_command_line(
+    name: str, permission: Permission
+) -> None:
+    plan = start(name, permission=permission, pulls=PULLS)
+    assert not [a for a in plan.argv if PULLS.token in a]
+    told = " ".join((*plan.argv, *plan.env.values(), *(f.decode() for f in plan.files.values())))
+    assert PULLS.url in told
+    assert PULLS.token in told
+    assert PULLS.token not in repr(EngineTask("r", "", "", "/", "/", pulls=PULLS))
+    without = start(name, permission=permission)
+    assert "moot" not in " ".join((*without.argv, *without.env.values())).replace("MOOT", "")
+    assert "--strict-mcp-config" not in plan.argv, "the user's own servers go on working"
+
+
+def test_engines_that_take_no_server_say_so() -> None:
+    able = {n: import_module(f"core.engines.{n}").ENGINE.traits.in_run_pull for n in ALL}
+    assert able == {n: n in ("claude", "codex", "opencode") for n in ALL}
+
+
+ALL = (*CLIS, "ollama", "rehearsal")
+
+
+@pytest.mark.parametrize(
+    ("given", "then"),
+    [
+        ({}, "127.0.0.1"),
+        ({"NO_PROXY": "corp.example, 10.0.0.0/8"}, "corp.example,10.0.0.0/8,127.0.0.1"),
+        ({"NO_PROXY": "127.0.0.1"}, "127.0.0.1"),
+        ({"NO_PROXY": "*"}, "*"),
+        ({"no_proxy": "corp.example"}, "corp.example,127.0.0.1"),
+    ],
+)
+def test_no_proxy_hears_of_a_pull(given: dict[str, str], then: str) -> None:
+    env = {"HTTP_PROXY": "http://proxy.example:3128", **given}
+    bypass_proxy(env, PULLS.url)
+    assert env["NO_PROXY"] == env["no_proxy"] == then

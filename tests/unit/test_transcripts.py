@@ -117,6 +117,13 @@ def test_tools_are_told_with_their_command(case: str) -> None:
     assert ends[0].ok
 
 
+def test_a_compacted_session_is_told() -> None:
+    events, _ = replay("claude/compacted")
+    assert [e.text for e in events if e.kind == "compacted"] == ["auto"]
+    events, _ = replay("claude/resume_2")
+    assert not [e for e in events if e.kind == "compacted"]
+
+
 def mutate(value: Any, path: list[int], new: Any) -> Any:
     """``value`` with one part, found by following ``path``, replaced by ``new``."""
     if not path or not isinstance(value, dict | list) or not value:

@@ -55,8 +55,9 @@ def child_environment(
 
 def bypass_proxy(env: dict[str, str], url: str) -> None:
     """See to it that a child reaches ``url``, which is on this host, and no proxy hears of it."""
-    host = urlsplit(url).hostname or ""
-    for name in ("NO_PROXY", "no_proxy"):
-        listed = [entry.strip() for entry in env.get(name, "").split(",") if entry.strip()]
-        if host not in listed and "*" not in listed:
-            env[name] = ",".join((*listed, host))
+    names = ("NO_PROXY", "no_proxy")  # which of them counts is each program's own choice
+    given = ",".join(env.get(name, "") for name in names).split(",")
+    listed = [entry.strip() for entry in given if entry.strip()]
+    if "*" not in listed:
+        listed.append(urlsplit(url).hostname or "")
+    env.update(dict.fromkeys(names, ",".join(dict.fromkeys(listed))))
