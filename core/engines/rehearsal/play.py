@@ -13,6 +13,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``lines=200``         that many numbered lines after the answer
 ``show=context``      the context it was given, word for word, after the answer
 ``pull="KIND: Q"``    ends the answer with a pull marker
+``block="plan ..."``  ends the answer with that block (``\\n`` is a line break, ``||`` begins another)
 ``sleep=3``           seconds of work before the answer
 ``pace=0.1``          seconds between the pieces of the answer
 ``tool="ls"``         pretends to use a tool: only the events, nothing is run
@@ -109,6 +110,8 @@ def compose(task: Task, order: dict[str, str], question: str) -> str:
         answer += "\n\n" + "\n".join(f"line {n}" for n in range(1, int(order["lines"]) + 1))
     if order.get("show") == "context":
         answer += f"\n\n{task['context']}"
+    for block in order.get("block", "").replace("\\n", "\n").split("||"):
+        answer += f"\n\n<!-- {block.strip()}\n-->" if block.strip() else ""
     if "pull" in order:
         answer += f"\n\n<!-- pull:{order['pull']} -->"
     return answer
