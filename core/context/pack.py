@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.context import sections
 from core.context.budget import allocate
 from core.context.frame import quote
 from core.context.modes import choose_mode, unknown_mode
-from core.context.sections import BY_NAME, TABLE
+from core.context.sections import BY_NAME, TABLE, Find
 from core.context.speakers import Speakers
-from core.context.window import Style, Window
-from core.model import Candidate, ContextPack, Message, Mode, PackFacts, PackRequest, Section
+from core.context.tokens import estimate_tokens
+from core.context.window import Style, Window, digest_of
+from core.model import ContextPack, Message, Mode, PackFacts, PackRequest, Section, Told
 from core.pull import neutralise
 
 JOINT = 2  # the blank line between two sections
 ROLE_RESERVE = 2_500
 PROMPT_JOINT = len("\n\n---\n\n")  # what engines without a system prompt put before the prompt
-
-_CJK = re.compile(
-    "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
-    "\U00020000-\U0003ffff]"
-)
+BUDGET_STEP = 1_000  # a budget cut down for a token cap: the same for all who need about the same
 
 
 def build_context_pack(request: PackRequest, facts: PackFacts) -> ContextPack:
-    """Assemble what one participant is told for one step.
+    """Assemble what one participant is told for one step, in full.
+
+    For a session that goes on, ``core.context.delta`` then withholds what it knows already.
 
     Shared sections come first and are the same bytes for all participants of a round; the
     participant's own part comes last. Tier 0 and the prompt are reserved first; the recent
@@ -37,6 +36,29 @@ def build_context_pack(request: PackRequest, facts: PackFacts) -> ContextPack:
     the fixed parts do not fit, everything that can be dropped is dropped and a note says by how
     much the budget is exceeded; nothing is raised, since an over-long question is still a question.
     """
+    pack = _assemble(request, facts)
+    cap = request.budget_tokens
+    while cap and (asked := tokens_of(pack)) > cap:
+        # Characters that would be about as many tokens as are allowed.
+        fewer = min(pack.chars, pack.budget_chars) * cap // asked // BUDGET_STEP * BUDGET_STEP
+        if fewer >= pack.budget_chars or _is_over(pack):
+            note = f"over the cap of {cap:,} tokens by about {asked - cap:,}"
+            return replace(pack, notes=(*pack.notes, note))
+        pack = _assemble(replace(request, budget_chars=fewer, budget_from="tokens"), facts)
+    return pack
+
+
+def tokens_of(pack: ContextPack) -> int:
+    """Estimated tokens of what is sent, corrected for the engine."""
+    raw = estimate_tokens(pack.context) + estimate_tokens(pack.prompt)
+    return math.ceil(raw * pack.token_factor)
+
+
+def _is_over(pack: ContextPack) -> bool:
+    return pack.chars > pack.budget_chars
+
+
+def _assemble(request: PackRequest, facts: PackFacts) -> ContextPack:
     mode, reason = choose_mode(request, facts)
     notes = [note for note in (unknown_mode(request), *facts.notes) if note]
     prompt = neutralise(request.prompt)
@@ -46,13 +68,17 @@ def build_context_pack(request: PackRequest, facts: PackFacts) -> ContextPack:
     draft.put("platform-rules", sections.platform_rules(request))
     draft.put("project", sections.project(facts))
     draft.put("participants", sections.participants(facts, speakers))
-    role = sections.role(request)
+    offered = _offered(mode, request, facts)
+    draft.put("available", sections.available(offered.announced))
+    own_part = (sections.persona(request), sections.role(request))
 
-    own = _own_reserve(request, facts, draft.left, len(role) + JOINT, latest)
-    dropped = _share(draft, mode, facts, own, recent)
-    shown = _converse(draft, "recent", facts, recent, draft.left - own)
-    draft.put("role", role)
-    shown = (*shown, *_converse(draft, "latest", facts, latest, draft.left))
+    own_chars = sum(len(text) + JOINT for text in own_part if text)
+    own = _own_reserve(request, facts, draft.left, own_chars, latest)
+    dropped = _share(draft, offered, facts, own, recent)
+    told = _converse(draft, "recent", facts, recent, draft.left - own)
+    draft.put("persona", own_part[0])
+    draft.put("role", own_part[1])
+    told = (*told, *_converse(draft, "latest", facts, latest, draft.left))
     if draft.over > 0:
         notes.append(
             f"over budget by {draft.over:,} characters: the prompt, tier 0 and each agent's last "
@@ -66,7 +92,13 @@ def build_context_pack(request: PackRequest, facts: PackFacts) -> ContextPack:
         prompt=prompt,
         dropped=tuple(dropped),
         notes=(*notes, *(f"{name}: dropped, {why}" for name, why in dropped.items())),
-        message_ids=tuple(message.id for message in shown),
+        message_ids=tuple(piece.id for piece in told if piece.id),
+        delivery=request.delivery,
+        variant=request.variant,
+        announced=tuple(offered.announced),
+        conversation=(*told, *_question(request, facts, speakers)),
+        budget_from=request.budget_from,
+        token_factor=request.token_factor,
     )
 
 
@@ -78,6 +110,9 @@ class _Draft:
         self._sections: dict[str, Section] = {}
 
     def put(self, name: str, text: str, granted: int = 0, cut: str = "") -> None:
+        """Add a section; one without a text is none."""
+        if not text:
+            return
         place, used = BY_NAME[name], len(text)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         self._sections[name] = Section(
@@ -96,80 +131,114 @@ class _Draft:
 
 def _window(request: PackRequest, said: Sequence[Message], speakers: Speakers) -> Window:
     history = tuple(m for m in said if m.id != request.prompt_message_id)
-    return Window(history, Style(request.max_per_message_chars, speakers, request.can_pull))
+    can_pull = "messages" in sections.pullable(request)
+    return Window(history, Style(request.max_per_message_chars, speakers, can_pull))
+
+
+def _question(request: PackRequest, facts: PackFacts, speakers: Speakers) -> tuple[Told, ...]:
+    """The message being answered, where the prompt holds its text as it stands now.
+
+    The prompt is the message without what was meant for Moot (a mention, options); one that was
+    edited since is not the same any more.
+    """
+    for message in (*reversed(facts.messages), *facts.fresh):
+        if message.id == request.prompt_message_id and request.prompt.strip() in message.text:
+            whole = digest_of(message, speakers)
+            return (Told(message.id, "prompt", "", whole, whole),)
+    return ()
 
 
 def _own_reserve(
-    request: PackRequest, facts: PackFacts, left: int, role_chars: int, latest: Window
+    request: PackRequest, facts: PackFacts, left: int, own_chars: int, latest: Window
 ) -> int:
     """What is kept free for the participant's own part.
 
     At a table of several it must not depend on whose turn it is, or the shared part would be cut
     differently for each: so it is what the others may say in this round, up to a third.
     """
-    frame = len(sections.latest(latest, (), facts)) + JOINT
-    must = role_chars + latest.forced_chars + frame
+    absent = sections.latest(latest, (), facts)
+    frame = len(sections.conversed("latest", absent)) + JOINT
+    must = own_chars + latest.forced_chars + frame
     if len(facts.seats) > 1:
         answer = request.max_per_message_chars + request.max_per_message_chars // 10 + 100
         topic = len(quote(request.topic)) if request.topic != request.prompt else 0
         return max(must, min(ROLE_RESERVE + topic + (len(facts.seats) - 1) * answer, left // 3))
-    return max(must, min(role_chars + latest.need_chars(left) + frame, left // 2))
+    return max(must, min(own_chars + latest.need_chars(left) + frame, left // 2))
 
 
-def _share(draft: _Draft, mode: Mode, facts: PackFacts, own: int, recent: Window) -> dict[str, str]:
-    """Give what sources found their room; returns what was dropped, with why."""
-    offered, dropped = _offered(mode, facts)
-    left = max(0, draft.left - own)
-    frame = len(sections.recent(recent, (), facts)) + JOINT
-    need = recent.need_chars(left) + frame
-    base = max(min(need, left // 2), recent.forced_chars + frame)
-    wanted = [sections.want(BY_NAME[name], candidate) for name, candidate in offered.items()]
-    sizes = allocate(left - base - len(wanted) * JOINT, wanted)
-    for want, size in zip(wanted, sizes, strict=True):
-        text, cut = "", ""
-        if size:
-            text, cut = sections.found(BY_NAME[want.name], offered[want.name], size)
-        if text:
-            draft.put(want.name, text, size, cut)
-        else:
-            dropped[want.name] = "no room in the budget"
-    return dropped
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    """What sources have for this pack, in the table's order.
+
+    ``dropped`` says why what is not told is left out; ``announced`` what is only said to be there.
+    """
+
+    found: dict[str, Find] = field(default_factory=dict[str, Find])
+    announced: dict[str, str] = field(default_factory=dict[str, str])
+    dropped: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def _offered(mode: Mode, facts: PackFacts) -> tuple[dict[str, Candidate], dict[str, str]]:
-    """What sources found for this mode, in the table's order, and what is dropped with why."""
-    offered: dict[str, Candidate] = {}
-    dropped: dict[str, str] = {}
+def _offered(mode: Mode, request: PackRequest, facts: PackFacts) -> _Offered:
+    """Sort what was found: told, announced (hybrid delivery, tier 2), or left out."""
+    offered, kinds = _Offered(), sections.pullable(request)
     for place in TABLE:
         candidate = facts.sources.get(place.name)
-        if candidate is None or not place.weight or not any(p.strip() for p in candidate.parts):
+        if candidate is None or not place.weight:
             continue
-        if mode in place.modes:
-            offered[place.name] = candidate
+        there = any(part.strip() for part in candidate.parts)
+        light = request.variant == "light" and place.tier == 2
+        announce = candidate.available.strip() and place.kind in kinds
+        if mode not in place.modes:
+            if there:
+                offered.dropped[place.name] = f"not in mode {mode}"
+        elif announce and place.tier == 2 and (light or request.delivery == "hybrid"):
+            offered.announced[place.name] = candidate.available
+        elif there and light:
+            offered.dropped[place.name] = "not in the light variant"
+        elif there:
+            offered.found[place.name] = Find(place, candidate, kinds)
+    return offered
+
+
+def _share(
+    draft: _Draft, offered: _Offered, facts: PackFacts, own: int, recent: Window
+) -> dict[str, str]:
+    """Give what sources found their room; returns what was dropped, with why."""
+    dropped = offered.dropped
+    left = max(0, draft.left - own)
+    frame = len(sections.conversed("recent", sections.recent(recent, (), facts))) + JOINT
+    need = recent.need_chars(left) + frame
+    base = max(min(need, left // 2), recent.forced_chars + frame)
+    finds = list(offered.found.values())
+    sizes = allocate(left - base - len(finds) * JOINT, [find.want for find in finds])
+    for find, size in zip(finds, sizes, strict=True):
+        text, cut = find.within(size) if size else ("", "")
+        if text:
+            draft.put(find.place.name, text, size, cut)
         else:
-            dropped[place.name] = f"not in mode {mode}"
-    return offered, dropped
+            dropped[find.place.name] = "no room in the budget"
+    return dropped
 
 
 def _converse(
     draft: _Draft, name: Literal["recent", "latest"], facts: PackFacts, window: Window, room: int
-) -> tuple[Message, ...]:
-    """Put one of the two sections of the conversation; returns the messages shown.
+) -> tuple[Told, ...]:
+    """Put one of the two sections of the conversation; returns its pieces.
 
     Headings and gap marks depend on what is taken, so the walk gets less room until all fits.
     """
-    render = sections.recent if name == "recent" else sections.latest
+    pieces_of = sections.recent if name == "recent" else sections.latest
     walk = room
     while True:
         taken = window.take(walk)
-        text = render(window, taken, facts)
+        pieces = pieces_of(window, taken, facts)
+        text = sections.conversed(name, pieces)
         over = len(text) + JOINT - room
         if over <= 0 or len(taken) <= len(window.kept):
             break
         walk -= over
-    if text:
-        draft.put(name, text, room, window.cut(taken))
-    return taken
+    draft.put(name, text, room, window.cut(taken))
+    return pieces
 
 
 def receipt(pack: ContextPack) -> dict[str, Any]:
@@ -180,14 +249,22 @@ def receipt(pack: ContextPack) -> dict[str, Any]:
     return {
         "mode": pack.mode,
         "reason": pack.reason,
+        "delivery": pack.delivery,
+        "variant": pack.variant,
+        "delta": pack.delta,
         "budget": pack.budget_chars,
+        "budget_from": pack.budget_from,
         "sections": [_section_receipt(section) for section in pack.sections],
+        "announced": list(pack.announced),
         "dropped": list(pack.dropped),
+        "gone": list(pack.gone),
         "notes": list(pack.notes),
         "messages": list(pack.message_ids),
+        "known_messages": list(pack.known_ids),
         "chars": pack.chars,
         "prompt_chars": len(pack.prompt),
-        "estimated_tokens": estimate_tokens(pack.context) + estimate_tokens(pack.prompt),
+        "estimated_tokens": tokens_of(pack),
+        "token_factor": pack.token_factor,
     }
 
 
@@ -199,13 +276,5 @@ def _section_receipt(section: Section) -> Mapping[str, Any]:
         "used": section.used,
         "hash": section.hash,
         "cut": section.cut,
+        "known": section.known,
     }
-
-
-def estimate_tokens(text: str) -> int:
-    """A stated rule, no tokeniser: 1.5 characters a token in CJK text, 4 in all other; rounded up.
-
-    Meant for showing and comparing; engines report what they really used.
-    """
-    wide = sum(1 for _ in _CJK.finditer(text))
-    return math.ceil(wide / 1.5 + (len(text) - wide) / 4)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.context.frame import cut_head, cut_tail, theirs
 from core.context.speakers import Speakers, agent_key
-from core.model import Message
+from core.model import Message, Told
 from core.pull import Ground
 
 WHOLE_LAST = 5
@@ -32,11 +33,15 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One message as it stands in a pack; ``cut`` when something of it was left out."""
+    """One message as it stands in a pack.
+
+    ``kept`` are the pieces of its text that are shown when something was left out (``cut``).
+    """
 
     id: int
     text: str
     cut: bool
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,12 @@ class Window:
             prune = message.id not in self._whole
             self._shown[message.id] = render(message, self.style, prune=prune)
         return self._shown[message.id]
+
+    def told(self, message: Message, section: str, gap: str = "") -> Told:
+        """The message as a piece of ``section``, with the digests it is compared by."""
+        shown, whole = self.shown(message), digest_of(message, self.style.speakers)
+        part = digest(whole, *shown.kept) if shown.cut else whole
+        return Told(message.id, section, shown.text, whole, part, gap)
 
     def cost(self, message: Message) -> int:
         """Characters that showing it takes, as rendered, with the blank line after it."""
@@ -137,7 +148,24 @@ def render(message: Message, style: Style, *, prune: bool) -> Shown:
     how = f"; to read it whole: <!-- pull:messages: #{message.id} -->" if style.can_pull else ""
     blocks = [theirs(p) if isinstance(p, str) else f"[{_mark(p)}{how}]" for p in pieces]
     text = f"{head}\n" + "\n\n".join(blocks)
-    return Shown(message.id, text, cut=len(pieces) > 1 or isinstance(pieces[0], Left))
+    cut = len(pieces) > 1 or isinstance(pieces[0], Left)
+    kept = tuple(p for p in pieces if isinstance(p, str)) if cut else ()
+    return Shown(message.id, text, cut, kept)
+
+
+def digest_of(message: Message, speakers: Speakers) -> str:
+    """A digest of a whole message: who said it, its text, and whether it was finished."""
+    state = "interrupted" if message.interrupted else ""
+    return digest(speakers.label(message), state, message.text)
+
+
+def digest(*parts: str) -> str:
+    """Sixteen characters that tell these texts from all others."""
+    made = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        made.update(len(data).to_bytes(8, "big") + data)
+    return made.hexdigest()
 
 
 def _mark(left: Left) -> str:

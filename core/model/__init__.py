@@ -16,6 +16,7 @@ from core.model.context import (
     ProjectFacts,
     Scene,
     Section,
+    Told,
     Variant,
 )
 from core.model.engines import (
@@ -173,6 +174,7 @@ __all__ = [
     "Subtask",
     "SubtaskState",
     "TableRules",
+    "Told",
     "Turn",
     "TurnKind",
     "TurnState",

@@ -20,7 +20,9 @@ class Section:
     """A titled block of a pack, as granted.
 
     ``granted`` and ``used`` are characters; ``cut`` says what was left out and why ("" = whole).
-    ``shared`` sections are byte-identical for all participants of a round.
+    ``shared`` sections are byte-identical for all participants of a round. ``hash`` is of the whole
+    section as it is for this step; of it, ``known`` characters are not in ``text`` since the
+    engine's session was told them before (delta delivery).
     """
 
     name: str
@@ -31,14 +33,46 @@ class Section:
     hash: str
     cut: str = ""
     shared: bool = True
+    known: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A piece of the conversation as a pack holds it; by it a session's knowledge is compared.
+
+    Attributes:
+        id: the message's record id; 0 for what is no message (a mark of ours at the end).
+        section: ``recent`` or ``latest``; ``prompt`` for the message being answered, whose text
+            is the pack's prompt.
+        text: as it stands in the section ("" for the prompt).
+        whole / shown: digests of the message as it is and of what is shown of it; equal when
+            nothing is left out.
+        gap: the mark that stands before it, for messages left out there ("" = none).
+    """
+
+    id: int
+    section: str
+    text: str
+    whole: str = ""
+    shown: str = ""
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextPack:
     """What one run is told, and why; explains itself (``dropped``, ``notes``, ``reason``).
 
-    ``prompt`` is never cut. ``message_ids`` are the record ids of messages shown in the recent
-    conversation.
+    Attributes:
+        prompt: never cut.
+        message_ids: record ids of the messages whose text is told.
+        announced: sections that are not told since the engine can Pull them.
+        conversation: the pieces of ``recent`` and ``latest``, in order, and the prompt's message.
+        budget_from: whose budget it is: ``request``, ``channel``, ``engine``, ``light``, ``tokens``
+            or ``default``.
+        token_factor: what estimated tokens are corrected by for this engine.
+        delta: only what the engine's session does not know yet (``known_ids``: messages of the
+            whole pack that are withheld; ``gone``: sections that it was told before and that are
+            no more).
     """
 
     mode: Mode
@@ -49,6 +83,15 @@ class ContextPack:
     dropped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     message_ids: tuple[int, ...] = ()
+    delivery: DeliveryMode = "hybrid"
+    variant: Variant = "hosted"
+    announced: tuple[str, ...] = ()
+    conversation: tuple[Told, ...] = ()
+    budget_from: str = "default"
+    token_factor: float = 1.0
+    delta: bool = False
+    known_ids: tuple[int, ...] = ()
+    gone: tuple[str, ...] = ()
 
     @property
     def context(self) -> str:
@@ -151,6 +194,12 @@ class PackRequest:
         can_pull / pull_kinds: whether the engine may ask for more by markers, and for what.
         in_run: it may ask for the same kinds while it works, by a tool.
         asker: the name of the one whose prompt it is ("" = not told).
+        delivery: whether tier 2 is told, or only announced where it can be pulled.
+        variant: ``light`` for engines that run a small local model.
+        budget_tokens: a cap in estimated tokens beside ``budget_chars`` (0 = none); the smaller
+            of the two wins.
+        budget_from: whose budget it is, for the receipt.
+        token_factor: what the estimate is corrected by for this engine.
     """
 
     prompt: str
@@ -167,6 +216,11 @@ class PackRequest:
     can_pull: bool = True
     pull_kinds: tuple[str, ...] = ("messages", "memory")
     asker: str = ""
+    delivery: DeliveryMode = "hybrid"
+    variant: Variant = "hosted"
+    budget_tokens: int = 0
+    budget_from: str = "default"
+    token_factor: float = 1.0
     in_run: bool = False
 
 

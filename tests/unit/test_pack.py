@@ -15,9 +15,10 @@ from markdown_it import MarkdownIt
 
 from core.context.modes import MODES
 from core.context.pack import build_context_pack, estimate_tokens, receipt
-from core.context.sections import BY_NAME, KIND_HELP, TABLE, platform_rules
-from core.model import Candidate, Participant
-from core.pull import KINDS, split_markers
+from core.context.rules import EXAMPLES, KIND_HELP, MAX_RULES_CHARS
+from core.context.sections import BY_NAME, TABLE, platform_rules
+from core.model import Candidate, Participant, Pull
+from core.pull import KINDS, problem, split_markers
 from tests.unit.packs import (
     ARCHITECT,
     CODEX,
@@ -50,11 +51,13 @@ def test_a_small_pack_in_order_with_the_participants_own_part_last():
 def test_every_section_stands_in_the_tables_order():
     order = [place.name for place in TABLE]
     sources = {place.name: Candidate(("part",)) for place in TABLE if place.weight}
+    sources["retrieval"] = Candidate(("part",), available="3 chunks of this channel")
     facts = some_facts(human(1, "hello"), sources=sources, fresh=(agent(2, "hi"),))
-    pack = build_context_pack(a_request(mode="full"), facts)
-    assert names(pack) == order
-    assert [s.name for s in pack.sections if not s.shared] == ["latest", "role"]
-    assert {s.name: s.tier for s in pack.sections} == {p.name: p.tier for p in TABLE}
+    pack = build_context_pack(a_request(mode="full", persona_text="Design."), facts)
+    assert names(pack) == [name for name in order if name != "retrieval"]
+    assert [s.name for s in pack.sections if not s.shared] == ["latest", "persona", "role"]
+    tiers = {p.name: p.tier for p in TABLE if p.name != "retrieval"}
+    assert {s.name: s.tier for s in pack.sections} == tiers
 
 
 def test_shared_sections_are_the_same_bytes_for_all_participants_of_a_round():
@@ -133,16 +136,25 @@ def test_what_a_mode_leaves_out_is_named_with_the_reason():
 # --- what is always told -----------------------------------------------------------------
 
 
-def test_the_rules_teach_the_marker_that_the_parser_reads_and_stay_short():
-    for kinds in (("messages", "memory"), KINDS):
-        rules = platform_rules(a_request(pull_kinds=kinds))
-        assert len(rules) < 2000
-        pulls = split_markers(rules)[1]
-        assert len(pulls) == 1
-        assert pulls[0].kind in kinds
-        assert all(f"`{kind}` ({KIND_HELP[kind]})" in rules for kind in kinds)
-        assert set(KIND_HELP) == set(KINDS)
-    assert "pull:" not in platform_rules(a_request(can_pull=False))
+@pytest.mark.parametrize("variant", ["hosted", "light"])
+@pytest.mark.parametrize("kinds", [("messages",), ("messages", "memory"), KINDS])
+def test_the_rules_teach_the_marker_that_the_parser_reads_and_stay_short(kinds, variant):
+    rules = platform_rules(a_request(pull_kinds=kinds, variant=variant))
+    assert len(rules) < MAX_RULES_CHARS
+    (pull,) = split_markers(rules)[1]
+    assert pull.kind in kinds
+    assert problem(pull, kinds) == ""
+    taught = re.findall(r"`(\w+): ([^`]+)`", rules)
+    assert [kind for kind, _ in taught] == ([] if variant == "light" else list(kinds))
+    for kind, query in taught:
+        assert split_markers(f"<!-- pull:{kind}: {query} -->")[1] == (Pull(kind, query),)
+    assert not [kind for kind in KINDS if kind not in kinds and f"{kind}: " in rules]
+
+
+def test_every_kind_has_its_help_and_an_example():
+    assert set(KIND_HELP) == set(EXAMPLES) == set(KINDS)
+    for options in ({"can_pull": False}, {"pull_kinds": ()}):
+        assert "<!--" not in platform_rules(a_request(**options))
 
 
 def test_without_pull_no_part_of_the_pack_offers_one():
@@ -177,12 +189,13 @@ def test_the_participants_own_part():
     request = a_request(
         "Which?", persona_text="Judge designs.", rounds=3, round=1, topic="Cut over?", asker="Kim"
     )
-    text = section(build_context_pack(request, some_facts()), "role")
+    pack = build_context_pack(replace(request, prompt_message_id=7), some_facts())
+    text = section(pack, "role")
     assert "You are architect (claude)" in text
     assert "round 2 of 3" in text
-    assert "> Judge designs." in text
+    assert "> Judge designs." in section(pack, "persona")
     assert "> Cut over?" in text
-    assert "from Kim (human)" in text
+    assert "the message to answer (#7), from Kim (human)" in text
     assert "change nothing" in text
     edit = build_context_pack(a_request(permission="edit"), some_facts())
     assert "may change files" in section(edit, "role")
@@ -250,7 +263,7 @@ def test_c128_a_section_cut_in_a_fence_closes_it_and_says_so():
     facts = some_facts(
         human(1, "hi"), sources={"plan": Candidate((doc,), "<!-- pull:plan: all -->")}
     )
-    pack = build_context_pack(a_request("the request", mode="standard"), facts)
+    pack = build_context_pack(a_request("the request", mode="standard", pull_kinds=KINDS), facts)
     text = section(pack, "plan")
     assert len(text) <= 4000
     assert text.count("```") == 2
@@ -308,19 +321,12 @@ def test_the_receipt_explains_itself_and_holds_no_text_of_messages():
     dumped = json.dumps(told)
     assert "secret" not in dumped
     assert list(told) == [
-        "mode",
-        "reason",
-        "budget",
-        "sections",
-        "dropped",
-        "notes",
-        "messages",
-        "chars",
-        "prompt_chars",
-        "estimated_tokens",
+        *("mode", "reason", "delivery", "variant", "delta", "budget", "budget_from", "sections"),
+        *("announced", "dropped", "gone", "notes", "messages", "known_messages"),
+        *("chars", "prompt_chars", "estimated_tokens", "token_factor"),
     ]
     recent = next(s for s in told["sections"] if s["name"] == "recent")
-    assert set(recent) == {"name", "tier", "granted", "used", "hash", "cut"}
+    assert set(recent) == {"name", "tier", "granted", "used", "hash", "cut", "known"}
     assert re.fullmatch(r"\d+ of 39 messages left out, \d+ shortened", recent["cut"])
     assert told["dropped"] == ["cross"]
     assert "project: not read (PermissionError)" in told["notes"]
@@ -348,8 +354,8 @@ def test_a_shipped_persona_is_a_short_role_document_that_arrives_whole(name):
     assert text.startswith(f"You are the {name}: ")
     assert split_markers(text) == (text, ())
     pack = build_context_pack(a_request(persona_text=text), some_facts())
-    assert text.strip().replace("\n\n", "\n>\n").split("\n")[0] in section(pack, "role")
-    assert f"> {text.strip().splitlines()[-1]}" in section(pack, "role")
+    assert text.strip().replace("\n\n", "\n>\n").split("\n")[0] in section(pack, "persona")
+    assert f"> {text.strip().splitlines()[-1]}" in section(pack, "persona")
 
 
 def test_every_section_mode_and_kind_is_in_the_docs():
