@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.sources import recall, retrieval, work
+from core.sources import code, recall, retrieval, skills, work
 from core.sources.port import Source
 
 
 def all_sources(folder: Path) -> tuple[Source, ...]:
     """The sources of a Moot that keeps its data in ``folder`` (indexes of theirs go there)."""
-    del folder  # TODO(disk): the code index lives there
-    return (recall.SOURCE, retrieval.SOURCE, work.SOURCE)
+    return (
+        recall.SOURCE,
+        retrieval.SOURCE,
+        work.SOURCE,
+        skills.SOURCE,
+        code.source(folder),
+    )
