@@ -9,6 +9,7 @@ import aiohttp
 import discord
 import structlog
 
+from adapters.discord.forms import modal_of
 from adapters.discord.shape import view_of
 from core.model import Reply
 
@@ -54,6 +55,12 @@ def _result(taken: asyncio.Future[Reply | None]) -> Reply | None:
 
 
 async def _show(interaction: discord.Interaction, reply: Reply, render: Render) -> None:
+    if reply.form is not None and not interaction.response.is_done():
+        modal = modal_of(reply.form, interaction.id)
+        if modal is not None:
+            async with asyncio.timeout(REQUEST_S):
+                await interaction.response.send_modal(modal)
+            return
     pieces = render(reply.text) or ("…",)
     nobody = discord.AllowedMentions.none()
     for number, piece in enumerate(pieces, 1):

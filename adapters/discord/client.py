@@ -125,8 +125,11 @@ class MootClient(discord.Client):
                 )
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
-        """A click. Commands come through the tree instead."""
-        if interaction.type is discord.InteractionType.component:
+        """A click or a form. Commands come through the tree instead."""
+        if interaction.type in (
+            discord.InteractionType.component,
+            discord.InteractionType.modal_submit,
+        ):
             await self._forward(interaction)
 
     async def _forward(self, interaction: discord.Interaction) -> None:

@@ -11,24 +11,30 @@ from discord import app_commands
 from discord.app_commands import describe
 
 from core.markup.measure import well_formed
+from core.model import ORDERS
 
 log = structlog.get_logger(__name__)
 
 Forward = Callable[[discord.Interaction], Awaitable[None]]
 
 # The option that is the text itself, and the typed names of the others.
-_TEXT = frozenset(("question", "topic", "run"))
+_TEXT = frozenset(("question", "topic", "run", "words"))
 _TYPED = {
     "engine": "engine",
     "persona": "as",
     "model": "model",
     "mode": "mode",
+    "context": "mode",
+    "budget": "budget",
+    "preset": "preset",
     "participants": "with",
     "rounds": "rounds",
+    "synthesizer": "synth",
 }
 
 Mode = app_commands.Choice[str]
 _MODES = [Mode(name=name, value=name) for name in ("lite", "standard", "full")]
+_ORDERS = [Mode(name=order, value=order) for order in ORDERS]
 
 
 def typed(data: Mapping[str, Any]) -> str:
@@ -46,7 +52,7 @@ def typed(data: Mapping[str, Any]) -> str:
 
 
 def command_tree(client: discord.Client, forward: Forward) -> app_commands.CommandTree[Any]:
-    """The five commands; each hands its interaction to ``forward``, in guilds and in DMs."""
+    """The commands; each hands its interaction to ``forward``, in guilds and in DMs."""
     tree: app_commands.CommandTree[Any] = app_commands.CommandTree(
         client,
         allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True),
@@ -60,6 +66,7 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         persona="In whose role, such as critic",
         model="A model of that engine",
         mode="How much context it gets",
+        budget="Characters of context at most, such as 40k",
     )
     @app_commands.choices(mode=_MODES)
     async def ask(
@@ -69,26 +76,36 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         persona: str | None = None,
         model: str | None = None,
         mode: str | None = None,
+        budget: str | None = None,
     ) -> None:
-        del question, engine, persona, model, mode  # read from the interaction, all in one place
+        # Read from the interaction, all in one place.
+        del question, engine, persona, model, mode, budget
         await forward(interaction)
 
     @tree.command(name="roundtable", description="Let several agents discuss a topic in a thread")
     @describe(
-        topic="What it is about",
+        topic="What it is about; left out, a form asks for everything",
+        preset="One of the settings' presets, such as review, design or debate",
         participants="persona:engine, separated by commas: architect:claude,critic:codex",
         rounds="How often each one speaks",
-        mode="How much context they get",
+        mode="Who reads what: one after the other, all at once, or blind at first",
+        budget="Characters for the whole roundtable, such as 90k",
+        synthesizer="Who sums up: persona:engine, or none",
+        context="How much context they get",
     )
-    @app_commands.choices(mode=_MODES)
+    @app_commands.choices(mode=_ORDERS, context=_MODES)
     async def roundtable(
         interaction: discord.Interaction,
-        topic: str,
+        topic: str | None = None,
+        preset: str | None = None,
         participants: str | None = None,
         rounds: app_commands.Range[int, 1, 5] | None = None,
         mode: str | None = None,
+        budget: str | None = None,
+        synthesizer: str | None = None,
+        context: str | None = None,
     ) -> None:
-        del topic, participants, rounds, mode
+        del topic, preset, participants, rounds, mode, budget, synthesizer, context
         await forward(interaction)
 
     @tree.command(name="context", description="Show what a run was told")
@@ -105,7 +122,13 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
     async def status(interaction: discord.Interaction) -> None:
         await forward(interaction)
 
-    del ask, roundtable, context, stop, status  # the tree holds them
+    @tree.command(name="moot", description="Everything else, as it is typed in a thread")
+    @describe(words="Such as: help, mode full, plan show 3")
+    async def moot(interaction: discord.Interaction, words: str) -> None:
+        del words
+        await forward(interaction)
+
+    del ask, roundtable, context, stop, status, moot  # the tree holds them
     return tree
 
 

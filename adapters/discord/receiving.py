@@ -14,6 +14,7 @@ import structlog
 from adapters.discord import events
 from adapters.discord.answers import Render, answer
 from adapters.discord.commands import typed
+from adapters.discord.forms import form_event
 from adapters.discord.inbox import Arrival, Inbox
 from adapters.discord.lookups import Lookups
 from adapters.discord.wording import Me
@@ -71,7 +72,7 @@ class Receiver:
             self._put(channel_id, make)
 
     def interaction(self, interaction: discord.Interaction) -> None:
-        """A command or a click: it waits its turn in the queue, its answer has three seconds."""
+        """A command, a click or a form: it waits its turn, its answer has three seconds."""
         channel_id = interaction.channel_id
         if channel_id is None:
             log.warning("discord.interaction_without_channel", id=interaction.id)
@@ -138,6 +139,8 @@ class Receiver:
         author = await asking.author(interaction.user, place)
         if interaction.type is discord.InteractionType.component:
             return events.button_event(interaction, place, author)
+        if interaction.type is discord.InteractionType.modal_submit:
+            return form_event(interaction, place, author)
         data = interaction.data or {}
         name = str(data.get("name", ""))
         return events.command_event(interaction, place, name, typed(data), author)

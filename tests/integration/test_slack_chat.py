@@ -287,22 +287,20 @@ async def test_duplicates_carry_one_event_id(slack, desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "text", "meant", "rest"),
+    ("command", "text"),
     [
-        ("/ask", "what is new?", "ask", "what is new?"),
-        ("/roundtable", "--rounds 2 tabs or spaces", "roundtable", "--rounds 2 tabs or spaces"),
-        ("/moot", "rt tabs or spaces", "roundtable", "tabs or spaces"),
-        ("/moot", "STOP", "stop", ""),
-        ("/moot", "", "help", ""),
-        ("/moot", "dance", "help", "dance"),
+        ("/ask", "what is new?"),
+        ("/roundtable", "--rounds 2 tabs or spaces"),
+        ("/moot", "STOP"),
+        ("/moot", ""),
     ],
 )
-async def test_slash_commands(slack, desk, command, text, meant, rest) -> None:
+async def test_slash_commands(slack, desk, command, text) -> None:
     desk.reply = Reply("**Noted**: 1 < 2", (Button("stop:7", "Stop", "danger"),))
     async with running(SlackChat(config(slack)), desk):
         note = await slack.slash(command, text, channel=DEV)
     (event,) = desk.taken
-    assert (event.kind, event.command, event.text) == ("command", meant, rest)
+    assert (event.kind, event.command, event.text) == ("command", command[1:], text)
     assert event.key == ConversationKey("slack", TEAM, DEV, "")
     assert event.author.id == ALICE
     assert note is not None

@@ -12,6 +12,8 @@ from simcord.backend.models import AllowedMentions, Interaction, Message
 from simcord.components import walk_components
 from simcord.enums import AppCommandType, ComponentType, InteractionType
 
+from tests.peers.discord import modals
+
 if TYPE_CHECKING:
     from tests.peers.discord.world import LoopbackDiscord
 
@@ -80,6 +82,18 @@ class Asked:
         stored = self._world.backend.messages.get(self.record.channel_id, {})
         own = self.record.source_message_id
         return [seen(self._world, stored[i]) for i in ids if i in stored and i != own]
+
+    async def modal(self, timeout_s: float = 10) -> dict[str, Any]:
+        """The modal it was answered with, as Discord shows it."""
+        await self._world.until(lambda: self.record.modal, timeout_s, "a modal")
+        assert self.record.modal is not None
+        return self.record.modal
+
+    @property
+    def filled(self) -> dict[str, Any]:
+        """What stands in the modal's fields before anything is typed."""
+        assert self.record.modal is not None
+        return modals.filled(self.record.modal)
 
     async def answer(self, timeout_s: float = 10) -> Seen:
         await self._world.until(lambda: bool(self.messages), timeout_s, "an answer to it")
@@ -190,6 +204,16 @@ class Person:
         stored = self._world.backend.get_message(int(message.channel), int(message.id))
         assert stored.visible_to(self._id), "that message cannot be seen by this person"
         return self._interact(InteractionType.MESSAGE_COMPONENT, int(message.channel), data, stored)
+
+    def submit(self, asked: Asked, times: int = 1, **values: Any) -> Asked:
+        """Send the modal that ``asked`` was answered with; what is not given stays as it stood."""
+        modal = asked.record.modal
+        assert modal is not None, "it was not answered with a modal"
+        assert asked.record.user_id == self._id, "somebody else's modal"
+        data = modals.submission(modal, values)
+        place = asked.record.channel_id
+        sent = [self._interact(InteractionType.MODAL_SUBMIT, place, data) for _ in range(times)]
+        return sent[-1]
 
     def _interact(
         self, kind: InteractionType, channel: int, data: dict[str, Any], source: Any = None
