@@ -69,9 +69,9 @@ class Claude:
             argv += ["--session-id", str(uuid.uuid5(_SPACE, task.run_id))]
         if task.context:
             files[_CONTEXT_FILE] = task.context.replace("\0", "").encode("utf-8", "replace")
+            # A session keeps the text of its first turn (with --system-prompt-snapshot off it
+            # would lose it at the next one); what comes later goes into the prompt.
             argv += ["--append-system-prompt-file", f"{task.scratch}/{_CONTEXT_FILE}"]
-            # Without this a resumed session keeps the text of its first turn.
-            argv += ["--system-prompt-snapshot", "off"]
         argv += self.config.args
         env = {
             # "@/absolute/path" in a prompt would be read and sent without any permission check.
