@@ -195,12 +195,14 @@ def _read(raw: RawBlock) -> Block:
     body = raw.body.strip().removeprefix(":").strip()
     model, plain = _KINDS[raw.word]
     try:
-        if not body.startswith(("{", "[")):
+        listed = body.startswith("[") and raw.word in _WRAPPED
+        if not (listed or body.startswith("{")):
             return model.model_validate(plain(body))
         if body.startswith("{") and model is Consensus and '"decisions"' not in body:
             body = f"[{body}]"  # one decision, not wrapped
-        if body.startswith("[") and (wrapped := _WRAPPED.get(raw.word)):
-            body = f'{{"{wrapped}": {body}}}'
+            listed = True
+        if listed:
+            body = f'{{"{_WRAPPED[raw.word]}": {body}}}'
         return model.model_validate_json(body.encode("utf-8", "replace"))
     except ValidationError as error:
         raise _Fault(_told(error)) from None

@@ -13,7 +13,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``lines=200``         that many numbered lines after the answer
 ``show=context``      the context it was given, word for word, after the answer
 ``pull="KIND: Q"``    ends the answer with a pull marker
-``block="plan ..."``  ends the answer with that block (``\\n`` is a line break, ``||`` begins another)
+``block="plan ..."``  ends the answer with that block; ``\\n`` breaks a line, ``||`` begins another
 ``sleep=3``           seconds of work before the answer
 ``pace=0.1``          seconds between the pieces of the answer
 ``tool="ls"``         pretends to use a tool: only the events, nothing is run
