@@ -6,11 +6,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from core.context.frame import one_line
 from core.model import Message, Participant
 
 
+@lru_cache(maxsize=256)  # of the same few agents, once a message
 def agent_label(name: str, engine: str) -> str:
     """``architect (claude)``."""
     return f"{one_line(name)} ({one_line(engine) or 'agent'})"

@@ -76,6 +76,7 @@ class Window:
         self.style = style
         self._whole = {m.id for m in messages[-WHOLE_LAST:]} | self.kept
         self._shown: dict[int, Shown] = {}
+        self._digests: dict[int, tuple[str, str]] = {}
 
     def shown(self, message: Message) -> Shown:
         """The message as it would stand in the pack."""
@@ -86,8 +87,12 @@ class Window:
 
     def told(self, message: Message, section: str, gap: str = "") -> Told:
         """The message as a piece of ``section``, with the digests it is compared by."""
-        shown, whole = self.shown(message), digest_of(message, self.style.speakers)
-        part = digest(whole, *shown.kept) if shown.cut else whole
+        shown = self.shown(message)
+        if message.id not in self._digests:
+            whole = digest_of(message, self.style.speakers)
+            part = digest(whole, *shown.kept) if shown.cut else whole
+            self._digests[message.id] = whole, part
+        whole, part = self._digests[message.id]
         return Told(message.id, section, shown.text, whole, part, gap)
 
     def cost(self, message: Message) -> int:
