@@ -1,0 +1,455 @@
+"""What a roundtable sends, four ways: full or delta, push or hybrid; and that nobody knows less.
+
+``python -m benchmarks.context [--json] [--mode MODE] [--starts A,B] [--no-rows]``: the given
+discussion in a real Moot (see ``benchmarks.discussion``): three participants, two rounds, on Claude
+Code, Codex and OpenCode. Counted is what each engine is handed over, and what its Pulls bring.
+
+What is measured, and what is assumed, stands in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import structlog
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+from benchmarks.discussion import Play, Setup, discussion, playing
+from benchmarks.knowledge import Fact, Session, facts_of
+from benchmarks.players import APART, Call, Theatre
+from core.pull import MAX_PULLS, MAX_QUERY_CHARS
+from core.records.prepared import meta_of
+from core.records.tables import MessageRow
+
+SEATS, ROUNDS = 3, 2
+USUAL_ESTIMATE = 90_000
+GOAL_RATIO, GOAL_PREFIX = 0.35, 0.90
+WAYS = {
+    "full_push": Setup("push", sessions=False),
+    "full_hybrid": Setup("hybrid", sessions=False),
+    "delta_push": Setup("push", sessions=True),
+    "delta_hybrid": Setup("hybrid", sessions=True),
+}
+STARTS = {
+    "as_it_happened": "each earlier answer was a call in its agent's session",
+    "all_at_the_end": "the same, but plan, findings, decisions and artifacts came just before",
+    "cold": "nobody has a session",
+}
+_PULL = re.compile(r"^<!-- pull:.*-->\n?", re.MULTILINE)
+_HISTORY = 'ORDER BY "t1"."sent_at" DESC, "t1"."id" DESC LIMIT 400'
+"""What only the load of a round reads, of the conversation that it is for."""
+Query = tuple[str, str]
+"""The kind of a Pull, and what is asked."""
+
+
+@dataclass
+class Seat:
+    """One call of the six, with the follow-ups that belong to it."""
+
+    calls: list[Call] = field(default_factory=list)
+    missing: tuple[Fact, ...] = ()
+    pulls: int = 0
+    queries: int = 0
+    """SQL queries that read what it is told."""
+
+    @property
+    def chars(self) -> int:
+        """All that was sent for it."""
+        return sum(call.chars for call in self.calls)
+
+    @property
+    def tokens(self) -> int:
+        """The same in estimated tokens."""
+        return sum(call.tokens for call in self.calls)
+
+
+@dataclass
+class Measured:
+    """The six calls of a roundtable in one way."""
+
+    seats: list[Seat]
+    loads: list[int]
+
+    @property
+    def chars(self) -> int:
+        """Characters sent in all."""
+        return sum(seat.chars for seat in self.seats)
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens sent in all."""
+        return sum(seat.tokens for seat in self.seats)
+
+    @property
+    def pulls(self) -> int:
+        """Pulls that were run."""
+        return sum(seat.pulls for seat in self.seats)
+
+    @property
+    def missing(self) -> int:
+        """Facts that somebody did not know when it answered."""
+        return sum(len(seat.missing) for seat in self.seats)
+
+
+@dataclass
+class Director:
+    """The script: earlier answers word for word, then the roundtable's, with Pulls between.
+
+    Attributes:
+        whole: the facts of each of the six packs when everything is told.
+        wanted: what may be pulled, in this order; only while something is missing.
+        always: so many of them are pulled in the first round, needed or not (``None``: as needed).
+    """
+
+    setup: Setup
+    whole: Sequence[tuple[Fact, ...]] = ()
+    wanted: Sequence[Query] = ()
+    always: int | None = None
+    play: Play | None = None
+    sessions: dict[str, Session] = field(default_factory=dict)
+    seats: list[Seat] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
+    loads: list[int] = field(default_factory=lambda: [0] * ROUNDS)
+    measuring: bool = False
+    _left: list[Query] = field(default_factory=list)
+
+    async def script(self, call: Call) -> str:
+        """What the engine answers to a call."""
+        assert self.play is not None
+        session = self.sessions.setdefault(call.session, Session())
+        session.tell(call.context, call.prompt, apart=APART[call.engine])
+        if not self.measuring:
+            answer = self.play.lines
+        else:
+            answer = await self._at_the_table(call, session)
+        session.said.append(answer)
+        return answer
+
+    async def _at_the_table(self, call: Call, session: Session) -> str:
+        if not self.seats or self.seats[-1].calls[-1].answer in self._spoken():
+            self.seats.append(Seat())
+            self._left = list(self.wanted)
+        seat, number = self.seats[-1], len(self.seats) - 1
+        seat.calls.append(call)
+        self._count(seat, number // SEATS)
+        if self.setup.in_run:
+            while query := self._next(session, seat, number):
+                call.pulled.append(await pull_in_run(call, query))
+                session.told.append(call.pulled[-1])
+        else:
+            queries: list[Query] = []
+            while len(queries) < MAX_PULLS and (query := self._next(session, seat, number)):
+                queries.append(query)
+            if queries:
+                return "\n".join(f"<!-- pull:{kind}: {words} -->" for kind, words in queries)
+        if self.whole:
+            seat.missing = session.missing(self.whole[number])
+        return self._spoken()[number]
+
+    def _next(self, session: Session, seat: Seat, number: int) -> Query | None:
+        """What is pulled next at this call; ``None``: nothing more."""
+        if not self._left:
+            return None
+        if self.always is None:
+            due = bool(session.missing(self.whole[number]))
+        else:
+            due = number < SEATS and seat.pulls < self.always
+        if not due:
+            return None
+        seat.pulls += 1
+        return self._left.pop(0)
+
+    def _spoken(self) -> list[str]:
+        """The six answers, without the Pulls that they hold: here it is said what is pulled."""
+        assert self.play is not None
+        rounds = self.play.data["answers"]
+        return [_PULL.sub("", answer["text"]).strip() for said in rounds for answer in said]
+
+    def _count(self, seat: Seat, round_number: int) -> None:
+        """What was read for this step: each transaction that reads the thread's messages."""
+        assert self.play is not None
+        asked, self.statements[:] = list(self.statements), []
+        here = f'"conversation_id" = {self.play.conversation.id})'
+        for queries in _transactions(asked):
+            of_thread = [sql for sql in queries if 'FROM "message"' in sql and here in sql]
+            self.loads[round_number] += any(_HISTORY in sql for sql in of_thread)
+            seat.queries += len(queries) if of_thread else 0
+
+
+def _transactions(statements: Sequence[str]) -> Iterator[list[str]]:
+    """The queries of each transaction; what SQLite asks itself for them is left out."""
+    queries: list[str] = []
+    for sql in statements:
+        if sql.startswith("BEGIN"):
+            queries = []
+        elif sql.startswith("SELECT"):
+            queries.append(sql)
+        elif sql.startswith("COMMIT"):
+            yield queries
+
+
+async def pull_in_run(call: Call, query: Query) -> str:
+    """One call of the tool ``pull``, as an engine makes it: MCP, to the address it was given."""
+    headers = {"Authorization": f"Bearer {call.access['token']}"}
+    async with (
+        create_mcp_http_client(headers=headers) as http,
+        streamable_http_client(call.access["url"], http_client=http) as (read, write, *_),
+        ClientSession(read, write) as session,
+    ):
+        await session.initialize()
+        kind, words = query
+        result = await session.call_tool("pull", {"kind": kind, "query": words})
+    return "\n".join(part.text for part in result.content if part.type == "text")
+
+
+async def run(
+    start: str,
+    setup: Setup,
+    *,
+    mode: str,
+    whole: Sequence[tuple[Fact, ...]] = (),
+    wanted: Sequence[Query] = (),
+    always: int | None = None,
+) -> Measured:
+    """Play the thread up to the roundtable, then the roundtable, and keep what was sent."""
+    director = Director(setup, whole, wanted, always)
+    with stage() as folder, home(folder):
+        async with (
+            Theatre(director.script) as theatre,
+            playing(folder, setup, theatre) as play,
+        ):
+            director.play = play
+            await play.history(sessions=start != "cold", late=start == "all_at_the_end")
+            director.measuring = True
+            await play.do(_trace, director.statements.append)
+            await play.roundtable(ROUNDS, mode=mode)
+            await play.do(_trace, None)
+    if len(director.seats) != SEATS * ROUNDS:
+        raise RuntimeError(f"{len(director.seats)} calls instead of {SEATS * ROUNDS}")
+    return Measured(director.seats, director.loads)
+
+
+@contextmanager
+def stage() -> Iterator[Path]:
+    """An empty folder, of the same name for all runs of this process: its path is in the packs."""
+    folder = Path(tempfile.gettempdir()) / f"moot-context-{os.getpid()}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def home(folder: Path) -> Iterator[None]:
+    """A home of its own: the skills and settings of whoever measures are nobody's here."""
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HOME"]
+        else:
+            os.environ["HOME"] = before
+
+
+def _trace(callback: Any) -> None:
+    meta_of(MessageRow).database.connection().set_trace_callback(callback)
+
+
+def queries_of(topic: str, skills: Sequence[str]) -> list[Query]:
+    """What an agent asks for that wants to know all that was announced to it."""
+    asked = topic[: MAX_QUERY_CHARS - 80].rsplit(" ", 1)[0]
+    return [
+        ("memory", asked),
+        *(("skill", f"{name}: {asked}") for name in skills),
+        *(("memory", clause.strip()) for clause in re.split(r"[,.?]", topic) if clause.strip()),
+        ("sessions", asked),
+    ]
+
+
+def shared_prefix(seats: Sequence[Seat]) -> float:
+    """What the packs of a round have in common from their first character, as a share of them.
+
+    Of all characters of the packs, those that lie in a prefix common to everybody of the round.
+    """
+    common = total = 0
+    for begin in range(0, len(seats), SEATS):
+        contexts = [seat.calls[0].context for seat in seats[begin : begin + SEATS]]
+        columns = zip(*contexts, strict=False)
+        alike = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+        common += alike * len(contexts)
+        total += sum(map(len, contexts))
+    return round(common / total, 4)
+
+
+async def measure(start: str, mode: str) -> dict[str, Any]:
+    """The four ways from one start, on the same six calls."""
+    whole_pack = await run(start, WAYS["full_push"], mode=mode)
+    whole = [facts_of(seat.calls[0].context) for seat in whole_pack.seats]
+    data = discussion()
+    wanted = queries_of(data["topic"], [skill["name"] for skill in data["skills"]])
+    ways = {}
+    for name, setup in WAYS.items():
+        pulls = wanted if setup.delivery == "hybrid" else ()
+        ways[name] = await run(start, setup, mode=mode, whole=whole, wanted=pulls)
+    assert ways["full_push"].chars == whole_pack.chars, "the same input gives the same packs"
+    result: dict[str, Any] = {f"{name}_chars": way.chars for name, way in ways.items()}
+    result |= {f"{name}_tokens": way.tokens for name, way in ways.items()}
+    result["delta_hybrid_ratio"] = round(ways["delta_hybrid"].chars / whole_pack.chars, 4)
+    result["shared_prefix"] = shared_prefix(whole_pack.seats)
+    result["facts"] = sum(map(len, whole))
+    result["facts_missing"] = sum(way.missing for way in ways.values())
+    result["loads_per_round"] = max(max(way.loads) for way in ways.values())
+    result["calls"] = {name: [_row(seat) for seat in way.seats] for name, way in ways.items()}
+    result["pulls"] = {name: way.pulls for name, way in ways.items()}
+    result["missing"] = {
+        name: [
+            f"{fact.section}: {fact.lines[0][:80]}" for seat in way.seats for fact in seat.missing
+        ]
+        for name, way in ways.items()
+        if way.missing
+    }
+    return result
+
+
+def _row(seat: Seat) -> dict[str, Any]:
+    return {
+        "engine": seat.calls[0].engine,
+        "chars": seat.chars,
+        "tokens": seat.tokens,
+        "pulls": seat.pulls,
+        "runs": len(seat.calls),
+        "queries": seat.queries,
+        "missing": len(seat.missing),
+    }
+
+
+async def rows_of_pulls(start: str, mode: str) -> list[dict[str, Any]]:
+    """What 0, 1 and 2 Pulls of each participant cost, by the way they are made."""
+    push = {
+        True: (await run(start, WAYS["delta_push"], mode=mode)).chars,
+        False: await run(start, WAYS["full_push"], mode=mode),
+    }
+    whole = [facts_of(seat.calls[0].context) for seat in push[False].seats]
+    push[False] = push[False].chars
+    data = discussion()
+    wanted = queries_of(data["topic"], [skill["name"] for skill in data["skills"]])
+    rows = []
+    for sessions in (False, True):
+        for in_run in (False, True):
+            for count in range(3):
+                setup = Setup("hybrid", sessions=sessions, in_run=in_run)
+                way = await run(start, setup, mode=mode, whole=whole, wanted=wanted, always=count)
+                rows.append(
+                    {
+                        "sessions": sessions,
+                        "by": "in the run" if in_run else "follow-up",
+                        "pulls_each": count,
+                        "runs": sum(len(seat.calls) for seat in way.seats),
+                        "chars": way.chars,
+                        "push_chars": push[sessions],
+                        "pays": way.chars < push[sessions],
+                        "missing": way.missing,
+                    }
+                )
+    return rows
+
+
+async def everything(mode: str, names: Sequence[str], *, rows: bool) -> dict[str, Any]:
+    """These starts, and the rows of Pulls from the first."""
+    starts = {start: await measure(start, mode) for start in names}
+    result = dict(starts[names[0]])
+    result["starts"] = {
+        start: {key: value for key, value in found.items() if key != "calls"}
+        for start, found in starts.items()
+    }
+    result["rows_of_pulls"] = await rows_of_pulls(names[0], mode) if rows else []
+    result["usual_estimate_chars"] = USUAL_ESTIMATE
+    result["goal_ratio"], result["goal_prefix"] = GOAL_RATIO, GOAL_PREFIX
+    result["goal_met"] = (
+        result["delta_hybrid_ratio"] <= GOAL_RATIO
+        and not result["facts_missing"]
+        and result["shared_prefix"] >= GOAL_PREFIX
+    )
+    return result
+
+
+def table(result: dict[str, Any]) -> str:
+    """The figures for a person."""
+    lines = []
+    for start, found in result["starts"].items():
+        lines.append(f"{start.replace('_', ' ')}: {STARTS[start]}")
+        lines.append(f"  {'':14}{'characters':>12}{'tokens':>9}{'of full/push':>14}{'Pulls':>7}")
+        for name in WAYS:
+            chars, tokens = found[f"{name}_chars"], found[f"{name}_tokens"]
+            share = chars / found["full_push_chars"]
+            pulls = found["pulls"][name]
+            label = name.replace("_", "/")
+            lines.append(f"  {label:14}{chars:12,}{tokens:9,}{share:14.1%}{pulls:7}")
+        lines.append(
+            f"  facts {found['facts']:,}, missing {found['facts_missing']}; shared prefix "
+            f"{found['shared_prefix']:.1%}; loads a round {found['loads_per_round']}"
+        )
+        for way, missing in found["missing"].items():
+            lines += [f"    {way} misses {what}" for what in missing[:5]]
+    lines.append("per call, from the first of these starts (characters, +Pulls)")
+    for name in WAYS:
+        told = "  ".join(
+            f"{call['chars']:>7,}{'+' + str(call['pulls']) if call['pulls'] else '':<3}"
+            for call in result["calls"][name]
+        )
+        lines.append(f"  {name.replace('_', '/'):14}{told}")
+    if result["rows_of_pulls"]:
+        lines.append("0, 1 and 2 Pulls by each participant in its first call, from the same start")
+    for row in result["rows_of_pulls"]:
+        kind = "in its session" if row["sessions"] else "no session"
+        pays = "pays" if row["pays"] else "does NOT pay"
+        lines.append(
+            f"  {kind:15}{row['by']:11}{row['pulls_each']} each: {row['runs']:>2} runs "
+            f"{row['chars']:>8,} against push {row['push_chars']:>8,}: {pays}; "
+            f"{row['missing']} facts not known"
+        )
+    lines.append(f"the usual estimate for 3 x 2: {USUAL_ESTIMATE:,} characters")
+    met = "met" if result["goal_met"] else "NOT met"
+    lines.append(
+        f"delta/hybrid: {result['delta_hybrid_ratio']:.1%} of full/push (goal {GOAL_RATIO:.0%}), "
+        f"goals {met}"
+    )
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=re.split(r"\n\n", __doc__ or "")[0])
+    parser.add_argument("--json", action="store_true", help="the last line is one JSON object")
+    parser.add_argument("--mode", default="", help="standard | full (default: as Moot chooses)")
+    parser.add_argument("--starts", default=",".join(STARTS), help="which; the first one counts")
+    parser.add_argument("--no-rows", action="store_true", help="without the rows of Pulls")
+    args = parser.parse_args(argv)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    result = asyncio.run(everything(args.mode, args.starts.split(","), rows=not args.no_rows))
+    print(table(result))
+    if args.json:
+        print(json.dumps(result, ensure_ascii=False))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

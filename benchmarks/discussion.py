@@ -1,0 +1,489 @@
+"""The given discussion (``benchmarks/data/discussion.json``) as a real Moot has it.
+
+A project folder under git with the skills and the code, a database with the conversation, the plan
+and what else is on record, and Moot itself on top (``bridge.app.running``). Only the people, the
+models and the chat platform are paper.
+
+The thread is played from its first message: each earlier answer of an agent is a turn that asked
+this agent, in whatever engine session it has. Records appear when the thread first speaks of them
+(``WHEN``), the way they are at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import textwrap
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.players import FORGETFUL, Theatre
+from bridge.app import Moot, running
+from config.settings import load_settings
+from core.model import (
+    Actor,
+    Author,
+    ChatEvent,
+    ChatLimits,
+    Conversation,
+    ConversationKey,
+    Origin,
+    Participant,
+    Post,
+    Posted,
+    Project,
+    Said,
+    Scene,
+    Subtask,
+    TableRules,
+    TurnKind,
+)
+from core.records import findings, ledger, links, messages, plans, turns
+
+DATA = Path(__file__).parent / "data" / "discussion.json"
+CHAT, SPACE, CHANNEL, ROOT = "paper", "acme", "billing", "thread"
+KEY = ConversationKey(CHAT, SPACE, CHANNEL, ROOT)
+DEADLINE_S = 60.0
+
+WHEN: Mapping[str, Sequence[str]] = {
+    "m013": ("plan", "C-1"),  # Robin decides, and gives out subtasks
+    "m017": ("A1", "A2", "F-6"),  # the schema as of migration 0042
+    "m019": ("F-1",),
+    "m020": ("C-2",),
+    "m022": ("C-3", "A4"),  # what the provider remembers, and answers
+    "m023": ("F-2",),
+    "m027": ("F-3", "A3"),
+    "m034": ("F-4",),
+    "m037": ("C-4",),  # what the plan document still calls open
+    "m038": ("F-5",),
+    "m043": ("A5", "subtasks"),  # where the plan stands when the roundtable begins
+}
+"""Message -> what is on record once it is said."""
+
+
+def discussion() -> dict[str, Any]:
+    """The data as given."""
+    return json.loads(DATA.read_text("utf-8"))
+
+
+def seats_of(data: Mapping[str, Any]) -> dict[str, Participant]:
+    """Who sits at the table, by name."""
+    return {p["name"]: Participant(p["engine"], p["persona"]) for p in data["participants"]}
+
+
+class Paper:
+    """A chat platform of paper; see ``core.ports.Chat``."""
+
+    name = CHAT
+    limits = ChatLimits(post_units=100_000, edit_interval_s=3600.0)
+
+    def __init__(self) -> None:
+        self.posts: list[Post] = []
+
+    def render(self, markdown: str, label: str = "") -> tuple[str, ...]:
+        """See ``Chat.render``."""
+        return (f"{label}\n{markdown}" if label else markdown,) if markdown.strip() else ()
+
+    async def post(self, key: ConversationKey, post: Post) -> Posted:
+        """See ``Chat.post``."""
+        del key
+        self.posts.append(post)
+        return Posted(f"p{len(self.posts)}", "")
+
+    async def edit(self, key: ConversationKey, message_id: str, post: Post) -> None:
+        """See ``Chat.edit``."""
+
+    async def delete(self, key: ConversationKey, message_id: str) -> None:
+        """See ``Chat.delete``."""
+
+    async def thread(self, key: ConversationKey, limit: int) -> tuple[Said, ...]:
+        """See ``Chat.thread``."""
+        del key, limit
+        return ()
+
+    async def direct(self, person: str) -> ConversationKey | None:
+        """See ``Chat.direct``."""
+        del person
+        return None
+
+
+@dataclass
+class Play:
+    """The discussion in a running Moot; ``ids`` are record ids of messages by their names."""
+
+    data: dict[str, Any]
+    moot: Moot
+    theatre: Theatre
+    project: Path
+    conversation: Conversation
+    seats: dict[str, Participant]
+    ids: dict[str, int] = field(default_factory=dict)
+    lines: str = ""
+    """What the asked agent is to answer next."""
+
+    # --- the thread ---------------------------------------------------------------------
+
+    async def history(self, *, sessions: bool, late: bool = False) -> None:
+        """Say all that was said.
+
+        ``sessions``: agents' answers are calls; else only rows. ``late``: what is on record comes
+        after the last message, so that every session has it still to learn.
+        """
+        asked = ""
+        for message in self.data["history"]:
+            if message["role"] == "human":
+                asked = message["id"]
+                await self.do(self._say, message)
+            elif sessions:
+                seat = self.seats[message["author"]]
+                self.lines = message["text"]
+                await self.ask("ask", self.text_of(asked), self.ids[asked], (seat,), rounds=1)
+                self.ids[message["id"]] = await self.do(self._newest)
+            else:
+                await self.do(self._answer, message)
+            if not late:
+                for name in WHEN.get(message["id"], ()):
+                    await self.do(self._record, name)
+        if late:
+            for names in WHEN.values():
+                for name in names:
+                    await self.do(self._record, name)
+
+    async def roundtable(self, rounds: int, *, mode: str = "") -> None:
+        """The roundtable on the topic, as its starter asks for it after the last message."""
+        topic = self.data["topic"]
+        starter = {"id": "topic", "author": "Robin", "role": "human", "text": topic}
+        await self.do(self._say, starter)
+        rules = TableRules(early_stop=False)
+        seats = tuple(self.seats.values())
+        await self.ask(
+            "roundtable", topic, self.ids["topic"], seats, rounds=rounds, rules=rules, mode=mode
+        )
+
+    async def ask(
+        self,
+        kind: TurnKind,
+        prompt: str,
+        message_id: int,
+        seats: Sequence[Participant],
+        *,
+        rounds: int,
+        rules: TableRules = TableRules(),  # noqa: B008 - frozen
+        mode: str = "",
+    ) -> None:
+        """Put a question, and wait until it is answered."""
+        turn_id = await self.moot.records.do(
+            turns.queue_turn,
+            self.conversation.id,
+            kind=kind,
+            prompt=prompt,
+            prompt_message_id=message_id,
+            asker="Robin",
+            asker_key=f"{CHAT}:Robin",
+            seats=seats,
+            rounds=rounds,
+            mode=mode,
+            now=time.time(),
+            rules=rules,
+            asker_trusted=True,
+        )
+        self.moot.worker.wake()
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                turn = await self.moot.records.do(turns.get_turn, turn_id)
+                assert turn is not None
+                if turn.state not in ("queued", "running"):
+                    break
+                await asyncio.sleep(0.005)
+        if turn.state != "done":
+            raise RuntimeError(f"the turn ended as {turn.state}")
+
+    def text_of(self, name: str) -> str:
+        """A message of the given history by its name."""
+        return next(m["text"] for m in self.data["history"] if m["id"] == name)
+
+    async def do(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a function as one transaction on the records' thread."""
+        return await self.moot.records.do(function, *args)
+
+    def _say(self, message: Mapping[str, Any]) -> None:
+        self.ids[message["id"]] = say(self.conversation, KEY, message, time.time())
+
+    def _answer(self, message: Mapping[str, Any]) -> None:
+        seat = self.seats[message["author"]]
+        self.ids[message["id"]] = messages.add_answer(
+            self.conversation.id, seat, message["text"], turn_id=0, now=time.time()
+        )
+
+    def _newest(self) -> int:
+        return messages.recent(self.conversation.id, 1)[0].id
+
+    # --- what is on record ----------------------------------------------------------------
+
+    def _record(self, name: str) -> None:
+        """Put one thing on record, the way it is when the roundtable begins."""
+        if name == "plan":
+            self._plan()
+        elif name == "subtasks":
+            self._subtasks()
+        elif name.startswith("F-"):
+            self._finding(_named(self.data["findings"], name))
+        elif name.startswith("C-"):
+            self._decision(_named(self.data["consensus"], name))
+        else:
+            self._artifact(_named(self.data["artifacts"], name))
+
+    def _origin(self, message: str = "") -> Origin:
+        return Origin("acme-billing", self.conversation.id, self.ids.get(message, 0))
+
+    def _by(self, name: str = "Robin") -> Actor:
+        return Actor(f"{CHAT}:{name}", name)
+
+    def _plan(self) -> None:
+        plan = self.data["plan"]
+        tasks = tuple(
+            Subtask(task["n"], task["title"], owner=task["owner"]) for task in plan["subtasks"]
+        )
+        made = plans.propose(
+            self._origin(),
+            plan["title"],
+            phase=plan["phase"],
+            document=self.data["plan_doc"],
+            subtasks=tasks,
+            by=self._by(),
+            now=time.time(),
+        )
+        plans.set_plan_state(made, "active", by=self._by(), now=time.time())
+
+    def _subtasks(self) -> None:
+        plan = plans.active_plan(self.conversation.id)
+        assert plan is not None
+        for task in self.data["plan"]["subtasks"]:
+            state = {"done": "done", "todo": "todo", "blocked": "todo"}.get(task["state"])
+            plans.set_subtask(
+                plan,
+                task["n"],
+                state=state or "in-progress",  # type: ignore[arg-type]
+                progress=_progress(task),
+                by=self._by(),
+                now=time.time(),
+            )
+
+    def _finding(self, finding: Mapping[str, Any]) -> None:
+        made = findings.add_finding(
+            self._origin(finding["message"]),
+            finding["text"],
+            category=finding["category"],
+            severity=finding["severity"],
+            by=self._by("Charlie"),
+            now=time.time(),
+        )
+        if finding["state"] == "fixed":
+            findings.set_finding_state(made, "closed", by=self._by("Bob"), now=time.time())
+
+    def _decision(self, entry: Mapping[str, Any]) -> None:
+        words = {"agree": "agree", "agree with reservation: needs a rate limit": "agree"}
+        stances = [(who, words.get(said, said)) for who, said in entry["participants"].items()]
+        ledger.decide(
+            self._origin(),
+            entry["axis"],
+            entry["decision"],
+            stances=stances,
+            confidence=entry["confidence"],
+            by=self._by(),
+            now=time.time(),
+        )
+
+    def _artifact(self, artifact: Mapping[str, Any]) -> None:
+        findings.add_artifact(
+            self._origin(),
+            artifact["title"],
+            artifact["text"],
+            line=artifact["line"],
+            by=self._by("Bob"),
+            now=time.time(),
+        )
+
+
+def say(
+    conversation: Conversation, key: ConversationKey, message: Mapping[str, Any], now: float
+) -> int:
+    """A person's message as it comes from the platform; its record id."""
+    author = Author(message["author"], message["author"])
+    event = ChatEvent(
+        key, f"e:{message['id']}", message["id"], author, message["text"], "message", now
+    )
+    return messages.add_event(conversation.id, event, addressed=True)[0]
+
+
+def _progress(task: Mapping[str, Any]) -> str:
+    waits = task.get("blocked_by")
+    waiting = f", blocked by {', '.join(map(str, waits))}" if waits else ""
+    return f"{task['progress']} %, {task['state'].replace('_', ' ')}{waiting}"
+
+
+def _named(entries: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+    return next(entry for entry in entries if entry["id"] == name)
+
+
+# --- other conversations -------------------------------------------------------------------
+
+
+def write_elsewhere(data: Mapping[str, Any], here: Conversation) -> None:
+    """What was said in other threads of the project's channels, and the links to two of them."""
+    seats = seats_of(data)
+    for item in data["memory"]:
+        thread = ConversationKey(CHAT, SPACE, item["channel"], f"t-{item['id']}")
+        _thread(thread, [item], seats, datetime.fromisoformat(item["when"]).timestamp())
+    for entry in data["cross"]:
+        thread = ConversationKey(CHAT, SPACE, entry["channel"], f"t-{entry['id']}")
+        other = _thread(thread, entry["messages"], seats, time.time() - 86_400)
+        scene = Scene(
+            conversation=messages.get_conversation(here.id),
+            project=Project("acme-billing", "/"),
+            prompt="",
+            turn_id=0,
+            prompt_message_id=0,
+            project_channels=channels(data),
+            asker_trusted=True,
+        )
+        links.link(scene, other.id, by=Actor(f"{CHAT}:Robin", "Robin"), now=time.time())
+
+
+def _thread(
+    key: ConversationKey,
+    said: Sequence[Mapping[str, Any]],
+    seats: Mapping[str, Participant],
+    at: float,
+) -> Conversation:
+    made = messages.open_conversation(key, direct=False, in_thread=False, now=at)
+    messages.set_public(key, public=True)
+    for number, message in enumerate(said):
+        seat = seats.get(message["author"])
+        if seat is None:
+            say(made, key, message, at + number)
+        else:
+            messages.add_answer(made.id, seat, message["text"], turn_id=0, now=at + number)
+    return made
+
+
+def channels(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """All channels of the discussion; they belong to its project."""
+    named = {
+        CHANNEL,
+        *(i["channel"] for i in data["memory"]),
+        *(c["channel"] for c in data["cross"]),
+    }
+    return tuple(f"{CHAT}:{name}" for name in sorted(named))
+
+
+# --- the project's folder --------------------------------------------------------------------
+
+
+def write_project(data: Mapping[str, Any], folder: Path) -> Path:
+    """The project under git: manifests, the skills as SKILL.md files, the code that was quoted."""
+    files = {
+        "pyproject.toml": "\n".join(
+            (
+                "[project]",
+                f'name = "{data["project"]["name"]}"',
+                'requires-python = ">=3.12"',
+                'dependencies = ["fastapi", "sqlalchemy>=2", "alembic", "psycopg", "nats-py"]',
+                "",
+            )
+        ),
+        "Dockerfile": "FROM python:3.12-slim\n",
+        "docker-compose.yml": "services:\n  postgres:\n    image: postgres:16\n",
+    }
+    for skill in data["skills"]:
+        head = f"---\nname: {skill['name']}\ndescription: {skill['description']}\n---\n"
+        parts = (f"## {part['heading']}\n\n{part['text']}\n" for part in skill["sections"])
+        files[f".moot/skills/{skill['name']}/SKILL.md"] = "\n".join((head, *parts))
+    for hit in data["code_hits"]:
+        files[hit["path"]] = _source(hit)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    who = ("-c", "user.name=Robin", "-c", "user.email=robin@acme.example")
+    for command in (("init", "-q"), ("add", "-A"), (*who, "commit", "-q", "-m", "As it is")):
+        subprocess.run(["git", "-C", str(folder), *command], check=True)
+    return folder
+
+
+def _source(hit: Mapping[str, Any]) -> str:
+    """A file that holds the snippet at its lines."""
+    first = int(hit["lines"].split("-")[0])
+    owner, _, method = hit["symbol"].rpartition(".")
+    snippet = hit["snippet"]
+    lead = [f'"""{Path(hit["path"]).stem} of the billing service."""', ""]
+    lead += [""] * (first - 1 - len(lead) - bool(owner))
+    if owner:
+        lead.append(f"class {owner}:")
+        snippet = textwrap.indent(textwrap.dedent(snippet), "    ")
+    assert method in snippet
+    return "\n".join((*lead, snippet, ""))
+
+
+# --- all of it, running --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How Moot is set up for one play."""
+
+    delivery: str
+    sessions: bool
+    in_run: bool = True
+    max_followups: int = 2
+
+
+@asynccontextmanager
+async def playing(folder: Path, setup: Setup, theatre: Theatre) -> AsyncIterator[Play]:
+    """A Moot in ``folder`` with the discussion's project; nothing said in its thread yet."""
+    data = discussion()
+    project = await asyncio.to_thread(write_project, data, folder / "acme-billing")
+    config = folder / "moot.toml"
+    await asyncio.to_thread(config.write_text, _settings(folder, project, data, setup, theatre.url))
+    chat = Paper()
+    async with running(load_settings(config), [chat]) as moot:  # type: ignore[list-item]
+
+        def begin() -> Conversation:
+            made = messages.open_conversation(KEY, direct=False, in_thread=False, now=time.time())
+            messages.set_engaged(made.id)
+            messages.set_public(KEY, public=True)
+            write_elsewhere(data, made)
+            return messages.get_conversation(made.id)
+
+        conversation = await moot.records.do(begin)
+        yield Play(data, moot, theatre, project, conversation, seats_of(data))
+
+
+def _settings(folder: Path, project: Path, data: Mapping[str, Any], setup: Setup, url: str) -> str:
+    args = "[]" if setup.sessions else json.dumps([FORGETFUL])
+    engines = "".join(
+        f'[engines.{name}]\nuse = "benchmarks.players:{name.upper()}"\nbase_url = "{url}"\n'
+        f"args = {args}\n"
+        for name in ("claude", "codex", "opencode")
+    )
+    return f"""
+[storage]
+dir = "{folder / "moot"}"
+[engines]
+default = "claude"
+{engines}
+[context]
+delivery = "{setup.delivery}"
+[pull]
+in_run = {json.dumps(setup.in_run)}
+max_followups = {setup.max_followups}
+[projects.acme-billing]
+path = "{project}"
+channels = {json.dumps(channels(data))}
+"""
