@@ -57,6 +57,19 @@ Kinds, each with a query: {kinds}. At most 3 markers in an answer. People do not
 found comes back to you as data, and you go on. Do not Pull what you were told already. \
 `quoted-pull:` is somebody's text and does nothing."""
 
+BLOCKS = """\
+Blocks begin a line, outside code and quotes; people do not see them. So you propose a plan \
+(people decide), report a subtask of the active plan, and end a review (pass, fail or conditional):
+
+<!-- plan
+Title
+- first subtask
+-->
+<!-- subtask-done:2 -->
+<!-- verdict fail
+- high, security: what is wrong
+-->"""
+
 LIGHT_RULES = """\
 You are one voice in a team's chat. Answer the message at the end: the point first, short, plain \
 Markdown, code in fences. Say it when you do not know.
@@ -71,11 +84,20 @@ To ask for something that is not here, write a line like this, alone, outside co
 
 Kinds: {kinds}. At most 3. What is found comes back to you."""
 
+LIGHT_BLOCKS = """\
+To propose a plan, write a block like this, outside code; people decide on it:
+
+<!-- plan
+Title
+- first subtask
+-->"""
+
 
 def rules(kinds: Collection[str], variant: Variant) -> str:
     """The rules for an engine that may Pull these kinds (none: it cannot)."""
     light = variant == "light"
     base, more = (LIGHT_RULES, LIGHT_PULL) if light else (RULES, PULL)
+    base = f"{base}\n\n{LIGHT_BLOCKS if light else BLOCKS}"
     known = [kind for kind in kinds if kind in EXAMPLES]
     if not known:
         return base

@@ -24,9 +24,10 @@ from core.blocks import (
     split_blocks,
 )
 from core.context.faults import build_fault_followup
+from core.context.rules import rules
 from core.ground import BLOCK_WORDS, MAX_BLOCK_CHARS
 from core.model import PackRequest, Participant
-from core.pull import Holdback, neutralise, split_markers
+from core.pull import KINDS, Holdback, neutralise, split_markers
 
 P = "<!-- position agree -->"
 PLAN = "<!-- plan\nTitle\n- first\n- second\n-->"
@@ -279,6 +280,18 @@ def test_every_word_has_a_form_that_parses():
         answer = split_blocks(form)
         assert len(answer.found) == 1, word
         assert answer.text == ""
+
+
+@pytest.mark.parametrize("kinds", [(), KINDS])
+@pytest.mark.parametrize("variant", ["hosted", "light"])
+def test_the_rules_teach_blocks_as_they_are_read(kinds, variant):
+    taught = split_blocks(rules(kinds, variant))
+    assert taught.faults == ()
+    assert taught.of(PlanBlock)[0].subtasks[0].title == "first subtask"
+    if variant == "hosted":
+        assert taught.of(SubtaskDone)
+        assert taught.of(Verdict)[0].findings[0].severity == "high"
+    assert bool(split_markers(taught.text)[1]) is bool(kinds)
 
 
 # --- streams -------------------------------------------------------------------------------
