@@ -28,7 +28,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpus import CHAT, HOME, make
+from benchmarks.corpus import CHAT, HOME, PROJECT, make
 from benchmarks.overhead import machine, ms
 from core.context.pack import build_context_pack
 from core.gather import Gather
@@ -63,7 +63,7 @@ class Bench:
     def __init__(self, records: Records, folder: Path, personas: Path) -> None:
         self.records = records
         self.personas = personas
-        self.project = Project("acme", str(a_project(folder / "project")))
+        self.project = Project(PROJECT, str(a_project(folder / "project")))
         self.sources = all_sources(folder)
         self.plain = sqlite3.connect(f"file:{records.path}?mode=ro", uri=True)
 

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from core.keywords import index_text
+from core.model import Actor, Origin
+from core.records import findings, ledger, plans
 from core.records.prepared import insert_sql, meta_of
 from core.records.tables import ConversationRow, MessageRow, Table
 from core.records.thread import Records
@@ -33,8 +35,8 @@ SPAN = 2_000  # messages until the next ones open
 EPOCH = 1_700_000_000.0
 SENTENCES = 6_000  # a language
 TAIL = 4_000  # rare words a language: identifiers, names, ticket numbers
-CHAT, SPACE, HOME = "paper", "T1", "C7"
-"""The platform, its space, and the channel of the measured conversations."""
+CHAT, SPACE, HOME, PROJECT = "paper", "T1", "C7", "acme"
+"""The platform, its space, the channel of the measured conversations, and its project."""
 
 WORDS = {
     "en": "the of to and in we is it that for on this with not be as are have from by or "
@@ -97,6 +99,9 @@ class Made:
     """Messages -> the id of the measured conversation that has so many."""
 
 
+FINDINGS, ARTIFACTS, DECISIONS = 60, 20, 30  # of each measured conversation, all in one project
+
+
 async def make(folder: Path, messages: int, sizes: Sequence[int]) -> Made:
     """The database with ``messages`` messages, among them a conversation of each of ``sizes``.
 
@@ -109,10 +114,14 @@ async def make(folder: Path, messages: int, sizes: Sequence[int]) -> Made:
     path = await asyncio.to_thread(_begun, folder, plan)
     records = Records(path)  # makes the tables, and what newer columns an older file lacks
     await records.open()
-    await records.close()
     conversations = {size: number for number, size in enumerate(sizes, 1)}
     began = time.monotonic()
-    made = _fill(path, messages, sizes)
+    try:
+        made = await asyncio.to_thread(_fill, path, messages, sizes)
+        for number in conversations.values():
+            await records.do(_put_on_record, number)
+    finally:
+        await records.close()
     return Made(path, round(time.monotonic() - began, 1) if made else 0.0, conversations)
 
 
@@ -204,6 +213,46 @@ def _piece(
             conversation = len(sizes) + 1 + number // SPAN * ACTIVE + dice.randrange(ACTIVE)
         rows.append(talk.row(dice, number, conversation))
     return rows
+
+
+def _put_on_record(conversation_id: int) -> None:
+    """A plan with its document, findings, artifacts and decisions, unless they are there."""
+    if plans.active_plan(conversation_id) is not None:
+        return
+    origin, by = Origin(PROJECT, conversation_id), Actor(f"{CHAT}:Kim", "Kim")
+    steps = [f"Step {n}: move part {n} of the queue, and measure it" for n in range(1, 9)]
+    document = "\n\n".join(
+        f"## Part {n}\n\n" + f"The retry of part {n} repeats its key and never the charge. " * 6
+        for n in range(1, 15)
+    )
+    plan = plans.propose(
+        origin,
+        "Move the queue",
+        phase="2 of 5",
+        document=document,
+        subtasks=steps,
+        by=by,
+        now=EPOCH,
+    )
+    plans.set_plan_state(plan, "active", by=by, now=EPOCH)
+    for n in range(FINDINGS):
+        text = f"worker {n} marks a row as done before the broker has said so; wait, then mark"
+        findings.add_finding(origin, text, by=by, now=EPOCH + n)
+    for n in range(ARTIFACTS):
+        title = f"Measurements, week {n}"
+        findings.add_artifact(
+            origin, title, document, line="Runs and overlaps", by=by, now=EPOCH + n
+        )
+    for n in range(DECISIONS):
+        ledger.decide(
+            origin,
+            f"question {n} of {conversation_id}",
+            "as it is",
+            stances=(("architect", "agree"), ("developer", "disagree")),
+            confidence=0.8,
+            by=by,
+            now=EPOCH + n,
+        )
 
 
 class _Talk:
