@@ -8,12 +8,14 @@ from typing import Any
 
 import structlog
 
-from bridge.commands import Ask, Context, Convene, Help, Intention, Mode, Names, Status, Stop
+from bridge.commands import Ask, Context, Convene, Help, Intention, Mode, Names, Next, Status, Stop
+from bridge.speakers import next_speaker
 from bridge.tables import Tables
 from core.errors import BadInput
-from core.model import Button, ChatEvent, Conversation, Participant, Reply, Turn
+from core.minutes import header_text
+from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
 from core.records import messages, outbox, runs, turns
-from core.words import HELP, header_text, literal, say_context, say_status, stop_button
+from core.words import HELP, literal, say_context, say_status, stop_button
 
 log = structlog.get_logger()
 
@@ -32,8 +34,8 @@ class IntakePolicy:
 class Acts:
     """The acts of one person at one moment.
 
-    ``stopped`` collects turns whose processes must end; ``queued`` and ``owes`` say whether there
-    is a new turn, or anything to post.
+    ``stopped`` collects turns whose processes must end, ``skipped`` single steps; ``queued`` and
+    ``owes`` say whether there is a new turn, or anything to post.
     """
 
     def __init__(
@@ -48,7 +50,12 @@ class Acts:
         self.policy = policy
         self.render = render
         self.stopped: list[int] = []
+        self.skipped: list[tuple[int, Step]] = []
         self.queued = self.owes = False
+
+    def voice(self, chat: str, markdown: str, _label: str) -> tuple[str, ...]:
+        """``render`` as ``core.rounds.Voice``."""
+        return self.render(chat, markdown)
 
     def notice(self, conversation: Conversation, reply: Reply) -> None:
         """Say something in the thread."""
@@ -77,6 +84,8 @@ class Acts:
                 return Reply(
                     say_context(runs.runs_in_conversation(conversation.id, 20), intention.run)
                 )
+            case Next() if conversation is not None:
+                return next_speaker(self, conversation, intention.name)
             case Mode() if conversation is not None:
                 return self._mode(intention.mode, conversation)
             case Help():

@@ -20,16 +20,18 @@ from bridge.intake import Intake
 from bridge.load import LAST_RESORT, default_engine, load_engines, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
+from bridge.pulls import Pulls
 from bridge.tables import read_tables
 from bridge.worker import Worker
 from config.settings import Settings
+from core.control import Slots
 from core.engines.process import run as run_engine
 from core.errors import BadSettings
+from core.house import House, Policy
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
 from core.records.thread import Records
 from core.sources.catalog import all_sources
-from core.turns import House, Policy
 
 log = structlog.get_logger()
 
@@ -107,6 +109,7 @@ async def running(
         records = Records(folder / DATABASE)
         await records.open()
         status = StatusMessages(by_name)
+        pulls = Pulls(wanted=settings.pull.in_run)
 
         def render(chat: str, markdown: str, label: str = "") -> tuple[str, ...]:
             return by_name[chat].render(markdown, label) if chat in by_name else (markdown,)
@@ -127,8 +130,10 @@ async def running(
             progress=status,
             wake_delivery=delivery.wake,
             policy=_policy(settings, persona_folder),
+            pulls=pulls,
+            slots=Slots(settings.runs.slots),
         )
-        worker = Worker(house, settings.runs.slots)
+        worker = Worker(house)
         intake = Intake(
             records,
             Door((*settings.access.allow, *also_allow)),
@@ -137,8 +142,10 @@ async def running(
             on_turn=worker.wake,
             on_post=delivery.wake,
             on_stop=worker.stop,
+            on_skip=worker.skip,
         )
         try:
+            await pulls.open()
             await worker.recover()
             async with asyncio.TaskGroup() as group:
                 loops = [group.create_task(worker.run()), group.create_task(delivery.run())]
@@ -148,6 +155,7 @@ async def running(
                     for loop in loops:
                         loop.cancel()
         finally:
+            await pulls.close()
             await status.close()
             await records.close()
 
@@ -217,6 +225,7 @@ def _policy(settings: Settings, persona_folder: Path) -> Policy:
         max_per_message_chars=context.max_per_message_chars,
         history_messages=context.history_messages,
         max_followups=settings.pull.max_followups,
+        max_in_run=settings.pull.max_in_run,
         limits=Limits(idle_s=runs.idle_s, total_s=runs.total_s),
         scratch=settings.storage.dir / "scratch",
         persona_folder=persona_folder,

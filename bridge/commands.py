@@ -34,6 +34,7 @@ COMMANDS = {
     "rt": "roundtable",
     "roundtable": "roundtable",
     "stop": "stop",
+    "next": "next",
     "status": "status",
     "context": "context",
     "mode": "mode",
@@ -96,6 +97,13 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Next:
+    """Skip who speaks now at a roundtable; ``name`` one of them ("" = all)."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What runs and waits here."""
 
@@ -123,7 +131,7 @@ class NoTopic(BadInput):
         self.said = said
 
 
-Intention = Ask | Convene | Stop | Status | Context | Mode | Help
+Intention = Ask | Convene | Stop | Next | Status | Context | Mode | Help
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +180,8 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return _convene(text, names)
         case "stop":
             return Stop()
+        case "next":
+            return Next(text.strip().strip("@"))
         case "status":
             return Status()
         case "context":

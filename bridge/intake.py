@@ -33,8 +33,9 @@ from bridge.forms import (
     roundtable_form,
     typed_options,
 )
+from bridge.speakers import go_on, next_of
 from core.errors import BadInput, NotAllowed
-from core.model import Button, ChatEvent, Conversation, Reply
+from core.model import Button, ChatEvent, Conversation, Reply, Step
 from core.records import filing, messages, outbox, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
@@ -47,6 +48,7 @@ CANNOT_WRITE = (
 )
 MAX_SETTLED = 1_000
 MAX_ACTION_CHARS = 80
+LATE_S = 60.0
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 
 
@@ -54,7 +56,7 @@ class Intake:
     """Takes events in and says what to wake.
 
     After the commit ``on_turn`` is called if a turn was queued, ``on_post`` if something is to be
-    posted, and ``on_stop`` with the turns whose processes must end.
+    posted, ``on_stop`` with the turns whose processes must end, and ``on_skip`` with the steps.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Intake:
         on_turn: Callable[[], None],
         on_post: Callable[[], None],
         on_stop: Callable[[tuple[int, ...]], None],
+        on_skip: Callable[[int, tuple[Step, ...]], None],
     ) -> None:
         self._records = records
         self._door = door
@@ -75,6 +78,7 @@ class Intake:
         self._on_turn = on_turn
         self._on_post = on_post
         self._on_stop = on_stop
+        self._on_skip = on_skip
         # Messages that are rows already and were found to be meant for us. The rows would say the
         # same; but the second event of a mention comes just when its run is to start.
         self._settled: OrderedDict[str, None] = OrderedDict()
@@ -101,6 +105,8 @@ class Intake:
                 self._settled.popitem(last=False)
         if taken.acts.stopped:
             self._on_stop(tuple(taken.acts.stopped))
+        for turn_id, step in taken.acts.skipped:
+            self._on_skip(turn_id, (step,))
         # Only for what there is: looking for it in vain would hold up the run that is to start.
         if taken.acts.queued:
             self._on_turn()
@@ -135,6 +141,20 @@ class _Taken:
         self.settled = False
 
     def transaction(self) -> Reply | None:
+        reply = self._handle()
+        self._note_place()
+        return reply
+
+    def _note_place(self) -> None:
+        """Who may read the channel: told late, it may be out of date and opens nothing."""
+        event = self.event
+        late = self.now - event.sent_at > LATE_S
+        if event.public is not None and not (event.public and late):
+            messages.set_public(event.key, public=event.public)
+        if event.apart:
+            messages.set_apart(event.key)
+
+    def _handle(self) -> Reply | None:
         match self.event.kind:
             case "message":
                 self._message()
@@ -150,6 +170,8 @@ class _Taken:
                 return None
             case "delete":
                 self._delete()
+                return None
+            case "channel":
                 return None
 
     # --- messages -------------------------------------------------------------------------
@@ -201,7 +223,9 @@ class _Taken:
         )
 
     def _at_roundtable(self, conversation: Conversation) -> bool:
-        return any(turn.kind == "roundtable" for turn in turns.waiting(conversation.id))
+        """One that is held says nothing yet, so it keeps nobody from asking."""
+        waiting = turns.waiting(conversation.id)
+        return any(turn.kind == "roundtable" and turn.state != "held" for turn in waiting)
 
     def _edit(self) -> None:
         event = self.event
@@ -327,6 +351,9 @@ class _Taken:
         verb, _, argument = event.text.partition(":")
         if verb == "form":
             return self._form_button(argument)
+        seat = ""
+        if verb == "next":
+            argument, _, seat = argument.partition(":")
         turn = turns.get_turn(int(argument)) if _NUMBER.fullmatch(argument) else None
         try:
             self.intake.door.check(event.author)
@@ -342,6 +369,10 @@ class _Taken:
                     return self.acts.stop(conversation, [turn])
                 case "retry":
                     return self.acts.retry(conversation, turn)
+                case "go":
+                    return go_on(self.acts, turn)
+                case "next" if _NUMBER.fullmatch(seat):
+                    return next_of(self.acts, turn, int(seat))
                 case _:
                     raise BadInput("This button is from another version of Moot.")
         except (NotAllowed, BadInput) as error:

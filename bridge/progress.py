@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 import structlog
 
 from core.errors import MootError
-from core.model import Conversation, EngineEvent, Outgoing, Participant, Post, Turn
+from core.minutes import run_buttons
+from core.model import Conversation, EngineEvent, Outgoing, Participant, Post, Step, Turn
 from core.ports import Chat
-from core.words import seat_name, status_text, stop_button
+from core.words import seat_name, status_text
 
 log = structlog.get_logger()
 
@@ -26,6 +27,7 @@ IDLE_PACES, IDLE_EDIT_S = 4, 10.0
 class _Shown:
     conversation: Conversation
     turn: Turn
+    step: Step
     name: str
     began: float
     doing: str = ""
@@ -35,7 +37,7 @@ class _Shown:
 
 
 class StatusMessages:
-    """Implements ``core.turns.Progress``; a newer state replaces one that has not been shown."""
+    """Implements ``core.house.Progress``; a newer state replaces one that has not been shown."""
 
     def __init__(self, chats: Mapping[str, Chat]) -> None:
         self._chats = chats
@@ -43,10 +45,10 @@ class StatusMessages:
         self._closing: set[asyncio.Task[None]] = set()
 
     def started(
-        self, run_id: str, conversation: Conversation, turn: Turn, seat: Participant
+        self, run_id: str, conversation: Conversation, turn: Turn, step: Step, seat: Participant
     ) -> None:
         """A run has begun; its status message is on its way through the outbox."""
-        self._shown[run_id] = _Shown(conversation, turn, seat_name(seat), time.monotonic())
+        self._shown[run_id] = _Shown(conversation, turn, step, seat_name(seat), time.monotonic())
 
     def posted(self, item: Outgoing, message_id: str) -> None:
         """The outbox has posted something; edits begin once it is the run's status message."""
@@ -81,7 +83,7 @@ class StatusMessages:
 
     async def _edit_on(self, shown: _Shown) -> None:
         chat = self._chats[shown.conversation.key.chat]
-        stop = (stop_button(shown.turn.id),)
+        buttons = run_buttons(shown.turn, shown.step)
         idle_s = min(IDLE_EDIT_S, IDLE_PACES * chat.limits.edit_interval_s)
         while True:
             await asyncio.sleep(chat.limits.edit_interval_s)
@@ -92,7 +94,7 @@ class StatusMessages:
                 pass  # nothing new: the clock is shown
             shown.news.clear()
             text = status_text(shown.name, shown.doing, time.monotonic() - shown.began)
-            post = Post(nonce="", text=chat.render(text)[0], buttons=stop)
+            post = Post(nonce="", text=chat.render(text)[0], buttons=buttons)
             try:
                 async with asyncio.timeout(EDIT_DEADLINE_S):
                     await chat.edit(shown.conversation.key, shown.message_id, post)

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 
 import structlog
 
+from core.control import Stops
 from core.engines.process import end_leftover
-from core.model import Turn
-from core.records import runs, turns
+from core.house import House, Ready, claim_ready
+from core.model import Step, Turn
+from core.records import messages, runs, turns
+from core.rounds import Teller, let_go_all
 from core.settle import fail_turn, settle_cut
-from core.turns import House, Ready, claim_ready, take_turn
+from core.turns import take_turn
 
 log = structlog.get_logger()
 
@@ -21,13 +24,16 @@ POLL_S = 5.0  # a wake-up can only be lost by a bug; then it costs this long
 
 
 class Worker:
-    """The in-process worker. ``run`` until cancelled; ``wake`` after a turn was queued."""
+    """The in-process worker. ``run`` until cancelled; ``wake`` after a turn was queued.
 
-    def __init__(self, house: House, slots: int) -> None:
+    Each turn at work holds one of the house's slots.
+    """
+
+    def __init__(self, house: House) -> None:
         self._house = house
-        self._slots = slots
         self._wake = asyncio.Event()
-        self._active: dict[int, tuple[Turn, asyncio.Event]] = {}
+        self._active: dict[int, tuple[Turn, Stops]] = {}
+        house.slots.on_free = self.wake
 
     def wake(self) -> None:
         """Look for queued turns now."""
@@ -37,7 +43,13 @@ class Worker:
         """End the processes of these turns; their rows say cancelled already."""
         for turn_id in turn_ids:
             if turn_id in self._active:
-                self._active[turn_id][1].set()
+                self._active[turn_id][1].stop()
+
+    def skip(self, turn_id: int, steps: Sequence[Step]) -> None:
+        """End the processes of these steps; their rows say skipped already."""
+        if turn_id in self._active:
+            for step in steps:
+                self._active[turn_id][1].skip(step)
 
     @property
     def active(self) -> int:
@@ -59,6 +71,12 @@ class Worker:
         # What was written for engines to read (whole packs) belongs to runs that are over now.
         scratch = self._house.policy.scratch
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+        for turn in await self._house.records.do(turns.over_untold):
+            project = self._house.project_of(
+                (await self._house.records.do(messages.get_conversation, turn.conversation_id)).key
+            )
+            teller = Teller(project, self._house.voice, time.time())
+            await self._house.records.do(let_go_all, teller, turn)
         requeued = await self._house.records.do(turns.requeue_running)
         if requeued:
             log.info("turns.requeued", turns=list(requeued))
@@ -68,28 +86,29 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             while True:
                 self._wake.clear()
-                free = self._slots - len(self._active)
+                free = max(0, self._house.slots.left)
                 busy = tuple(turn.conversation_id for turn, _ in self._active.values())
                 claimed = await self._house.records.insist(claim_ready, free, busy, time.time())
                 for ready in claimed:
-                    turn, cancel = ready.turn, asyncio.Event()
+                    turn, stops = ready.turn, Stops()
+                    self._house.slots.hold()
                     log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)
-                    self._active[turn.id] = (turn, cancel)
-                    group.create_task(self._work(ready, cancel))
+                    self._active[turn.id] = (turn, stops)
+                    group.create_task(self._work(ready, stops))
                 try:
                     async with asyncio.timeout(POLL_S):
                         await self._wake.wait()
                 except TimeoutError:
                     continue
 
-    async def _work(self, ready: Ready, cancel: asyncio.Event) -> None:
+    async def _work(self, ready: Ready, stops: Stops) -> None:
         turn = ready.turn
         try:
-            await take_turn(ready, self._house, cancel)
+            await take_turn(ready, self._house, stops)
         except Exception:  # the loop must live; the turn is settled and the thread is told
             log.exception("turn.broke", turn=turn.id, conversation=turn.conversation_id)
             await self._house.records.insist(fail_turn, turn.id, self._house.voice, time.time())
             self._house.wake_delivery()
         finally:
             del self._active[turn.id]
-            self.wake()
+            self._house.slots.give()  # which wakes us

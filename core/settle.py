@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from core.blocks import split_blocks
 from core.context.frame import cut_head
+from core.minutes import run_buttons
 from core.model import (
     Button,
     Conversation,
@@ -21,24 +23,31 @@ from core.model import (
 )
 from core.pull import split_markers
 from core.records import messages, outbox, runs, turns
-from core.streams import explain
-from core.table import LASTING
+from core.rounds import (
+    GOING,
+    Teller,
+    Voice,
+    apply,
+    clear_status,
+    let_go_all,
+    post_notice,
+    say_the_end,
+    show_header,
+    tell,
+)
+from core.streams import explain, posing_as_answer
+from core.table import LASTING, speaker, waits
 from core.words import (
-    header_text,
     in_run_text,
     label_of,
     pulled_text,
     retry_button,
     seat_name,
     status_text,
-    stop_button,
 )
 
 MAX_POSTS = 60  # of one answer; about a minute at Slack's pace
 MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some seconds for a million
-
-Voice = Callable[[str, str, str], tuple[str, ...]]
-"""``(chat, markdown, label)`` -> the platform's texts (``Chat.render`` of that chat)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,8 @@ class Closing:
     """A run that has ended and is to be settled.
 
     ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says that the engine's session
-    was lost and the full context was sent again.
+    was lost and the full context was sent again; ``told_back`` that blocks which did not parse were
+    told back in this chain already.
     """
 
     run_id: str
@@ -57,6 +67,7 @@ class Closing:
     asked: tuple[Pull, ...]
     fresh: bool
     max_followups: int
+    told_back: bool = False
 
 
 def open_step(
@@ -85,15 +96,20 @@ def open_step(
         if not again:  # a repeated follow-up (after a crash) has shown its pulls already
             texts = voice(conversation.key.chat, pulled_text(pulled), "")
             outbox.add_post(
-                conversation.id, "pull", texts, turn_id=turn.id, run_id=asked_by, now=now
+                conversation.id,
+                "pull",
+                texts,
+                turn_id=turn.id,
+                run_id=asked_by,
+                keep=waits(turn, step),
+                now=now,
             )
     texts = voice(conversation.key.chat, status_text(seat_name(seat), "", 0), "")
-    stop = (stop_button(turn.id),)
     status = outbox.add_post(
         conversation.id,
         "status",
         texts[:1],
-        buttons=stop,
+        buttons=run_buttons(turn, step),
         turn_id=turn.id,
         run_id=run_id,
         now=now,
@@ -101,60 +117,76 @@ def open_step(
     runs.open_run(
         run_id, turn, step, seat, can_write=can_write, receipt=receipt, status=status, now=now
     )
-    _show_header(turn, voice, now)
+    show_header(turn, voice, now)
     return True
 
 
-def close_step(closing: Closing, voice: Voice, now: float) -> RunState:
+def close_step(closing: Closing, teller: Teller) -> RunState:
     """Settle a run: its answer, its pulls and what the thread sees of it; all or nothing.
 
-    A run that something else settled first (a stop) leaves only its partial text; nothing of it is
-    posted any more.
+    A run that something else settled first (a stop, a skip) changes nothing any more. What comes
+    of a parallel round is kept until it is the seat's turn to be heard.
     """
-    turn = turns.get_turn(closing.turn.id)
+    turn, voice, now = turns.get_turn(closing.turn.id), teller.voice, teller.now
     assert turn is not None
     outcome, state = closing.outcome, _state_of(closing.outcome, turn)
     conversation = messages.get_conversation(turn.conversation_id)
-    visible, pulls = split_markers(outcome.text, already=closing.asked)
+    blocks = split_blocks(outcome.text)
+    visible, pulls = split_markers(blocks.text, already=closing.asked)
+    visible, faults = visible.strip(), blocks.faults
     if state != "answered" or closing.step.hop >= closing.max_followups:
-        pulls = ()
-    visible = visible.strip()
+        pulls, faults = (), ()
+    if closing.told_back:
+        faults = ()
+    if state == "failed" and _is_error(visible, outcome):
+        visible = ""
+    later = waits(turn, closing.step) and turn.state in GOING
+    position = blocks.position if state == "answered" else None
     if not runs.settle_run(
-        closing.run_id, state, outcome, answer=outcome.text, pulls=pulls, now=now
+        closing.run_id,
+        state,
+        outcome,
+        answer=outcome.text if visible or state == "answered" else "",
+        pulls=pulls,
+        position=position.model_dump_json() if position else "",
+        faults=faults,
+        told=not later,
+        now=now,
     ):
         return "cut"
-    say = _Say(closing, conversation, voice, now)
+    say = _Say(closing, conversation, voice, now, later=later)
     say.looked_up()
     if closing.fresh:
         say.notice(
             "The engine's own session was gone: it was started afresh with the full context."
         )
-    if visible:
-        messages.add_answer(
-            conversation.id,
-            closing.seat,
-            visible,
-            turn_id=turn.id,
-            now=now,
-            interrupted=state != "answered",
-        )
+    run = runs.get_run(closing.run_id)
+    said = 0 if later else tell(turn, run, now, visible)
     if state == "answered":
-        say.answer(visible, expected=not pulls)
+        say.answer(visible, expected=not (pulls or faults or blocks.found))
     elif state == "failed":
         say.failure(visible)
-    _clear_status(closing.run_id, now)
-    _show_header(turn, voice, now)
+    if not later:
+        apply(teller, turn, run, blocks, said)
+    clear_status(closing.run_id, now)
+    if turn.state != "cancelled":
+        show_header(turn, voice, now)
     return state
 
 
-def end_of_turn(turn_id: int, voice: Voice, now: float) -> TurnState:
+def end_of_turn(turn_id: int, teller: Teller) -> TurnState:
     """End a turn whose steps are all settled: done if anybody answered, else failed."""
     last = {(run.step.round, run.step.seat): run for run in runs.runs_of(turn_id)}
     answered = any(run.state == "answered" for run in last.values())
-    turns.end_turn(turn_id, "done" if answered else "failed", "", now)
+    ended = turns.end_turn(turn_id, "done" if answered else "failed", "", teller.now)
     turn = turns.get_turn(turn_id)
     assert turn is not None
-    _show_header(turn, voice, now)
+    if turn.kind == "roundtable":
+        let_go_all(teller, turn)
+        if ended:
+            say_the_end(turn, teller.voice, teller.now)
+    if turn.state != "cancelled":
+        show_header(turn, teller.voice, teller.now)
     return turn.state
 
 
@@ -167,14 +199,19 @@ def settle_cut(run_id: str, voice: Voice, now: float) -> None:
     run = runs.cut_open_run(run_id, now)
     turn = turns.get_turn(run.turn_id)
     assert turn is not None
-    _clear_status(run_id, now)
+    clear_status(run_id, now)
     if turn.state not in ("queued", "running") or (run.attempt < 2 and not run.can_write):
         return
     runs.give_up(run_id)
-    name = seat_name(turn.seats[run.step.seat])
+    name = seat_name(speaker(turn, run.step, runs.runs_of(turn.id)))
     why = "it may have changed files" if run.can_write else "it was cut off twice"
     text = f"⚠️ Moot was interrupted while {name} worked. Since {why}, it was not started again."
-    _offer_retry(turn, text, voice, now, run_id=run_id)
+    post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),), run_id=run_id)
+    if turn.kind == "roundtable":  # the others read that a voice is missing
+        if waits(turn, run.step):
+            runs.set_told(run_id, told=False)
+        else:
+            tell(turn, runs.get_run(run_id), now)
 
 
 def fail_turn(turn_id: int, voice: Voice, now: float) -> None:
@@ -182,37 +219,14 @@ def fail_turn(turn_id: int, voice: Voice, now: float) -> None:
     for run in runs.runs_of(turn_id):
         broken = Outcome("crashed", detail="an error inside Moot")
         if runs.settle_run(run.id, "failed", broken, answer="", pulls=(), now=now):
-            _clear_status(run.id, now)
+            clear_status(run.id, now)
     if not turns.end_turn(turn_id, "failed", "an error inside Moot", now):
         return
     turn = turns.get_turn(turn_id)
     assert turn is not None
     text = f"⚠️ Something went wrong inside Moot (turn {turn_id}; the log says what)."
-    _offer_retry(turn, text, voice, now)
-    _show_header(turn, voice, now)
-
-
-def _offer_retry(
-    turn: Turn, text: str, voice: Voice, now: float, *, run_id: str | None = None
-) -> None:
-    """Tell the thread what kept a turn from its answer, with a Retry button."""
-    conversation = messages.get_conversation(turn.conversation_id)
-    outbox.add_post(
-        conversation.id,
-        "notice",
-        voice(conversation.key.chat, text, ""),
-        buttons=(retry_button(turn.id),),
-        turn_id=turn.id,
-        run_id=run_id,
-        now=now,
-    )
-
-
-def _clear_status(run_id: str, now: float) -> None:
-    """The run is over: its status message goes."""
-    status = runs.status_of(run_id)
-    if status is not None:
-        outbox.withdraw_post(status, now=now)
+    post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
+    show_header(turn, voice, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +237,7 @@ class _Say:
     conversation: Conversation
     voice: Voice
     now: float
+    later: bool = False
 
     def looked_up(self) -> None:
         """What was pulled while it worked, in one post."""
@@ -240,7 +255,6 @@ class _Say:
             why = f"{seat.engine} ended without saying anything."
             why = explain(seat.engine, outcome) if outcome.kind == "empty" else why
             self.notice(_of(seat, why))
-            self._absent()
 
     def failure(self, visible: str) -> None:
         seat, turn = self.closing.seat, self.closing.turn
@@ -253,7 +267,6 @@ class _Say:
         sits_out = more and self.closing.outcome.kind in LASTING
         rest = " It sits out the rounds to come." if sits_out else ""
         self.notice(f"⚠️ {_of(seat, reason)}{rest}", buttons)
-        self._absent()
 
     def _spoken(self, text: str, label: str) -> tuple[str, ...]:
         """The text as posts. One that would fill the thread for long is cut, and says so."""
@@ -270,16 +283,6 @@ class _Say:
             shown += f"\n\n⚠️ Too long for a thread: the last {missing} are not shown."
         return self.voice(self.conversation.key.chat, shown, label)
 
-    def _absent(self) -> None:
-        """The others at a table must know that a voice is missing, and take no error for one."""
-        turn, seat = self.closing.turn, self.closing.seat
-        if turn.kind == "roundtable":
-            kind = self.closing.outcome.kind
-            absent = f"[no answer in this round: {'empty' if kind == 'answered' else kind}]"
-            messages.add_answer(
-                self.conversation.id, seat, absent, turn_id=turn.id, now=self.now, interrupted=True
-            )
-
     def notice(self, text: str, buttons: tuple[Button, ...] = ()) -> None:
         self._post("notice", self.voice(self.conversation.key.chat, text, ""), buttons)
 
@@ -291,6 +294,7 @@ class _Say:
             buttons=buttons,
             turn_id=self.closing.turn.id,
             run_id=self.closing.run_id,
+            keep=self.later,
             now=self.now,
         )
 
@@ -305,18 +309,10 @@ def _state_of(outcome: Outcome, turn: Turn) -> RunState:
     return "answered" if outcome.kind in ("answered", "empty") else "failed"
 
 
-def _show_header(turn: Turn, voice: Voice, now: float) -> None:
-    """Owe an edit of a roundtable's header, so that it shows how things stand."""
-    if turn.header is None or turn.state == "cancelled":
-        return
-    conversation = messages.get_conversation(turn.conversation_id)
-    deleted = messages.is_deleted(turn.prompt_message_id)  # it runs on, but is not quoted any more
-    shown = replace(turn, prompt="") if deleted else turn
-    text = header_text(shown, runs.runs_of(turn.id))
-    going = turn.state in ("queued", "running")
-    stop = (stop_button(turn.id),) if going else ()
-    texts = voice(conversation.key.chat, text, "")
-    outbox.change_post(turn.header, texts[0], buttons=stop, now=now)
+def _is_error(visible: str, outcome: Outcome) -> bool:
+    """Whether what a failed run said is its error, which is nobody's opinion (C109, C135)."""
+    said, told = (" ".join(text.split()).casefold() for text in (visible, outcome.detail))
+    return bool(said) and (posing_as_answer(visible) is not None or said in told)
 
 
 def _of(seat: Participant, told: str) -> str:

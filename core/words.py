@@ -6,22 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from core.model import Button, InRunPull, Participant, PulledResult, Run, RunState, Turn
+from core.model import Button, InRunPull, Participant, PulledResult, Turn
 
 HELP = """\
 Mention me with a question and I answer in the thread; in a thread I take part in, just write.
 
 - `!ask question` asks; add `--engine codex`, `--as critic`, `--model NAME` or `--mode full`
 - `!rt topic` opens a roundtable; add `--with architect:claude,critic:codex --rounds 2`
-- `!stop` ends what runs and waits in this thread
+- `!stop` ends what runs and waits in this thread; `!next` skips who speaks at a roundtable
 - `!status` shows what runs and waits
 - `!context` shows what the last run was told; `!context RUN` another one
 - `!help` shows this
 
 As slash commands: `/ask`, `/roundtable`, `/moot stop` … on Slack (inside a thread only with `!`), \
 `/ask`, `/roundtable`, `/stop` … on Discord."""
-
-_MARKS = {"answered": "✅", "failed": "⚠️", "cancelled": "⏹️", "cut": "↻", "open": "💬"}
 
 
 def stop_button(turn_id: int) -> Button:
@@ -42,42 +40,11 @@ def seat_name(seat: Participant) -> str:
 def label_of(turn: Turn, seat: Participant, round_number: int) -> str:
     """The line above an answer that says who speaks. Plain text."""
     name = seat_name(seat)
-    return f"{name} · round {round_number + 1}/{turn.rounds}" if turn.kind == "roundtable" else name
-
-
-_ENDINGS = {"done": "complete", "failed": "failed", "cancelled": "stopped"}
-
-
-def header_state(turn: Turn, runs: Sequence[Run]) -> str:
-    """How a roundtable stands, honestly: waiting, round n/m, complete, partial, stopped, failed."""
-    if turn.state == "queued" and not runs:
-        return "waiting"
-    if turn.state in ("queued", "running"):
-        return f"round {max((run.step.round for run in runs), default=0) + 1}/{turn.rounds}"
-    states = {run.state for run in runs}
-    return "partial" if turn.state == "done" and states - {"answered"} else _ENDINGS[turn.state]
-
-
-def header_text(turn: Turn, runs: Sequence[Run]) -> str:
-    """A roundtable's header: topic, then a line per round with each seat's standing."""
-    state = header_state(turn, runs)
-    topic = literal(turn.prompt, 300) if turn.prompt else "*the question was deleted*"
-    # Who asked: behind a slash command there is no message of theirs.
-    lines = [f"**Roundtable** · {state} · asked by {literal(turn.asker)}", "", f"> {topic}", ""]
-    last = {(run.step.round, run.step.seat): run for run in runs}
-    for number in range(turn.rounds):
-        marks: list[str] = []
-        for seat_number, seat in enumerate(turn.seats):
-            run = last.get((number, seat_number))
-            mark = _mark(run.state, going=turn.state in ("queued", "running")) if run else "▫️"
-            marks.append(f"{mark} {seat_name(seat)}")
-        lines.append(f"- Round {number + 1}: " + ", ".join(marks))
-    return "\n".join(lines)
-
-
-def _mark(state: RunState, *, going: bool) -> str:
-    # A stop is told before the process has ended and its run is closed.
-    return _MARKS["cancelled" if state == "open" and not going else state]
+    if turn.kind != "roundtable":
+        return name
+    if round_number >= turn.rounds:
+        return f"{name} · synthesis"
+    return f"{name} · round {round_number + 1}/{turn.rounds}"
 
 
 def status_text(name: str, doing: str, elapsed_s: float) -> str:

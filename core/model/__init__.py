@@ -35,6 +35,7 @@ from core.model.engines import (
     Spawn,
     Usage,
 )
+from core.model.memory import EXTRACT, Statement, StatementKind, Topic
 from core.model.places import (
     Author,
     AuthorKind,
@@ -99,6 +100,7 @@ from core.model.work import (
 )
 
 __all__ = [
+    "EXTRACT",
     "FINDING_STATES",
     "ORDERS",
     "PLAN_STATES",
@@ -170,11 +172,14 @@ __all__ = [
     "Section",
     "Severity",
     "Spawn",
+    "Statement",
+    "StatementKind",
     "Step",
     "Subtask",
     "SubtaskState",
     "TableRules",
     "Told",
+    "Topic",
     "Turn",
     "TurnKind",
     "TurnState",

@@ -72,6 +72,23 @@ class TableRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a roundtable may send if all its rounds are held and nobody Pulls.
+
+    ``chars`` and ``tokens`` are sums over ``calls`` runs; ``cost_usd`` is for the engines that
+    reported costs before, ``unpriced`` names the others. ``answer_chars`` is the length of an
+    answer that the later packs were reckoned with.
+    """
+
+    calls: int
+    chars: int
+    tokens: int
+    cost_usd: float = 0.0
+    unpriced: tuple[str, ...] = ()
+    answer_chars: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One question put to a table. A mention is a table of one seat and one round.
 
@@ -96,6 +113,7 @@ class Turn:
     asker_key: str = ""
     asker_trusted: bool = False
     budget_chars: int = 0
+    forecast: Forecast | None = None  # of a roundtable, once it was reckoned
 
     def seat_of(self, step: Step) -> Participant:
         """Who a step is for; the step after the last round belongs to the synthesizer."""
@@ -137,6 +155,17 @@ class PulledResult:
 
 
 @dataclass(frozen=True, slots=True)
+class InRunPull:
+    """A Pull that was answered while its run worked: how many hits, and how many characters."""
+
+    kind: str
+    query: str
+    hits: int
+    note: str = ""
+    chars: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One process started for one step.
 
@@ -154,10 +183,12 @@ class Run:
     answer: str = ""
     error: str = ""
     outcome: str = ""  # an OutcomeKind once it is settled
-    pulls: tuple[Pull, ...] = ()
+    pulls: tuple[Pull, ...] = ()  # by markers: each asks for a follow-up
+    in_run: tuple[InRunPull, ...] = ()
     chars: int = 0  # characters sent, what in-run Pulls brought included
     position: str = ""  # JSON of core.blocks.Position, as the answer ended with
     faults: tuple[str, ...] = ()  # blocks that did not parse, told back to the agent once
+    read_to: int = 0  # id of the newest message that it was shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from core.model import (
     Participant,
     Said,
 )
+from core.records.derived import forget
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
 
@@ -94,13 +95,30 @@ def set_mode(conversation_id: int, mode: str) -> None:
     ConversationRow.change(conversation_id, mode=mode)
 
 
+_set_public = Prepared(
+    ConversationRow,
+    lambda chat, space, channel, public: ConversationRow.update(public=public).where(
+        (ConversationRow.chat == chat)
+        & (ConversationRow.space == space)
+        & (ConversationRow.channel == channel)
+        & (ConversationRow.public != public)
+    ),
+)
+
+
 def set_public(key: ConversationKey, *, public: bool) -> None:
     """Whether everybody in the space may read the channel: it holds for all its conversations."""
-    ConversationRow.update(public=public).where(
+    _set_public.run(chat=key.chat, space=key.space, channel=key.channel, public=public)
+
+
+def set_apart(key: ConversationKey) -> None:
+    """This thread is a private one: not everybody in its channel can read it."""
+    ConversationRow.update(apart=True).where(
         (ConversationRow.chat == key.chat)
         & (ConversationRow.space == key.space)
         & (ConversationRow.channel == key.channel)
-        & (ConversationRow.public != public)
+        & (ConversationRow.root == key.root)
+        & ~ConversationRow.apart
     ).execute()
 
 
@@ -198,6 +216,21 @@ def add_answer(
     return row.id
 
 
+def last_of(conversation_id: int, turn_id: int, seat: Participant) -> int:
+    """The record id of the last thing an agent said in a turn (0: nothing)."""
+    found = (
+        MessageRow.select(fn.MAX(MessageRow.id))
+        .where(
+            (MessageRow.conversation == conversation_id)
+            & (MessageRow.turn == turn_id)
+            & (MessageRow.author_key == f"agent:{seat.name}")
+            & (MessageRow.interrupted == 0)
+        )
+        .scalar()
+    )
+    return int(found or 0)
+
+
 def change_text(key: ConversationKey, platform_id: str, text: str, now: float) -> int | None:
     """An edit in chat: the newest text counts. Returns the message's id if it is known."""
     row = _heard(key, platform_id)
@@ -205,6 +238,7 @@ def change_text(key: ConversationKey, platform_id: str, text: str, now: float) -
         return None
     MessageRow.update(text=text, edited_at=now).where(MessageRow.id == row.id).execute()
     _index(row.id, text)
+    forget([row.id])
     return row.id
 
 
@@ -215,6 +249,7 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
         return None
     MessageRow.update(text="", deleted_at=now).where(MessageRow.id == row.id).execute()
     MessageIndex.delete().where(MessageIndex.rowid == row.id).execute()
+    forget([row.id])
     return row.id
 
 

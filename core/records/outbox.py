@@ -27,8 +27,12 @@ def add_post(
     turn_id: int | None = None,
     run_id: str | None = None,
     title: str = "",
+    keep: bool = False,
 ) -> int | None:
-    """Owe the pieces of a message, in order; buttons go on the last. Returns the last row's id."""
+    """Owe the pieces of a message, in order; buttons go on the last. Returns the last row's id.
+
+    ``keep``: not yet; ``release`` lets them go.
+    """
     last = None
     for number, text in enumerate(texts, 1):
         shown = buttons if number == len(texts) else ()
@@ -41,9 +45,34 @@ def add_post(
             text=text,
             buttons=dump_buttons(shown),
             title=title,
+            state="kept" if keep else "due",
             created_at=now,
         ).id
     return last
+
+
+_kept = Prepared(
+    OutboxRow,
+    lambda run: (
+        OutboxRow.select()
+        .where((OutboxRow.run == run) & (OutboxRow.state == "kept"))
+        .order_by(OutboxRow.id)
+    ),
+)
+
+
+def release(run_id: str) -> int:
+    """Owe now what was kept of a run, behind all that is owed already; returns how many posts.
+
+    Order of id is order in the thread, so each becomes a new row: an earlier seat's posts may have
+    come later.
+    """
+    kept = _kept.rows(run=run_id)
+    for row in kept:
+        values = {name: value for name, value in row.__data__.items() if name != "id"}
+        OutboxRow.delete().where(OutboxRow.id == row.id).execute()  # first: a nonce is unique
+        OutboxRow.create(**values | {"state": "due"})
+    return len(kept)
 
 
 _reword = Prepared(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from peewee import fn
@@ -38,6 +38,11 @@ def runs_of(turn_id: int) -> tuple[Run, ...]:
     return tuple(to_run(row) for row in _runs_of.rows(turn=turn_id))
 
 
+def get_run(run_id: str) -> Run:
+    """The run with this id."""
+    return to_run(RunRow.get_by_id(run_id))
+
+
 def open_run(
     run_id: str,
     turn: Turn,
@@ -49,7 +54,10 @@ def open_run(
     status: int | None,
     now: float,
 ) -> None:
-    """Write the run before its process exists; an earlier cut attempt of the step is counted."""
+    """Write the run before its process exists; an earlier cut attempt of the step is counted.
+
+    The receipt says how much is sent (``chars``) and which ``messages`` are shown.
+    """
     earlier = _attempts.value(turn=turn.id, round_=step.round, seat=step.seat, hop=step.hop)
     RunRow.create(
         id=run_id,
@@ -62,6 +70,8 @@ def open_run(
         engine=seat.engine,
         persona=seat.persona,
         receipt=json.dumps(receipt, ensure_ascii=False),
+        chars=receipt.get("chars", 0),
+        read_to=max(receipt.get("messages", ()), default=0),
         status=status,
         opened_at=now,
     )
@@ -92,14 +102,23 @@ def settle_run(
     answer: str,
     pulls: Sequence[Pull],
     now: float,
+    position: str = "",
+    faults: Sequence[str] = (),
+    told: bool = True,
 ) -> bool:
-    """Close an open run; False when something else closed it first (a stop, a restart)."""
+    """Close an open run; False when something else closed it first (a stop, a restart).
+
+    ``told`` is False while its words wait for the end of a parallel round.
+    """
     values: dict[str, Any] = {
         "state": state,
         "answer": answer,
         "error": outcome.detail,
         "outcome": outcome.kind,
         "usage": json.dumps(asdict(outcome.usage)),
+        "position": position,
+        "faults": json.dumps(list(faults), ensure_ascii=False),
+        "told": told,
         "ended_at": now,
     }
     if outcome.session:
@@ -154,6 +173,53 @@ def asked_in(run_id: str) -> tuple[int, str, str] | None:
         return None
     turn = TurnRow.get_by_id(run.turn_id)
     return turn.id, turn.asker_key, turn.prompt
+
+
+_untold = Prepared(
+    RunRow,
+    lambda turn: (
+        RunRow.select()
+        .where((RunRow.turn == turn) & (RunRow.told == 0))
+        .order_by(RunRow.round, RunRow.seat, RunRow.hop, RunRow.attempt)
+    ),
+)
+
+
+def untold(turn_id: int) -> tuple[Run, ...]:
+    """Runs whose words are not in the conversation yet, in the order of their steps."""
+    return tuple(to_run(row) for row in _untold.rows(turn=turn_id))
+
+
+def set_told(run_id: str, *, told: bool = True) -> None:
+    """Whether the run's words are in the conversation now."""
+    RunRow.change(run_id, told=told)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What an engine's newest answers were like: mean length, and dollars a character sent.
+
+    0 stands for not known.
+    """
+
+    answer_chars: int = 0
+    usd_per_char: float = 0.0
+
+
+def past(engine: str, limit: int = 50) -> Past:
+    """How the newest ``limit`` answers of an engine were; costs only where it told them."""
+    rows = list(
+        RunRow.select(RunRow.usage, RunRow.chars, RunRow.answer)
+        .where((RunRow.engine == engine) & (RunRow.state == "answered"))
+        .order_by(RunRow.opened_at.desc())
+        .limit(limit)
+    )
+    if not rows:
+        return Past()
+    told = [(json.loads(row.usage).get("cost_usd", 0.0), row.chars) for row in rows]
+    priced = [(cost, chars) for cost, chars in told if cost > 0 and chars > 0]
+    rate = sum(cost for cost, _ in priced) / sum(chars for _, chars in priced) if priced else 0.0
+    return Past(sum(len(row.answer) for row in rows) // len(rows), rate)
 
 
 def status_of(run_id: str) -> int | None:
@@ -253,4 +319,5 @@ def to_run(row: RunRow) -> Run:
         chars=row.chars,
         position=row.position,
         faults=tuple(json.loads(row.faults)),
+        read_to=row.read_to,
     )

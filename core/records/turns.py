@@ -9,11 +9,19 @@ from typing import cast
 
 from peewee import SQL, IntegrityError
 
-from core.model import ConversationKey, Participant, TableRules, Turn, TurnKind, TurnState
+from core.model import (
+    ConversationKey,
+    Forecast,
+    Participant,
+    TableRules,
+    Turn,
+    TurnKind,
+    TurnState,
+)
 from core.records.prepared import Prepared, raw
-from core.records.tables import ConversationRow, MessageRow, TurnRow
+from core.records.tables import ConversationRow, MessageRow, RunRow, TurnRow
 
-_WAITING = ("queued", "running")
+_WAITING = ("queued", "running", "held")
 
 
 def queue_turn(
@@ -104,7 +112,7 @@ def get_turn(turn_id: int) -> Turn | None:
 
 
 def end_turn(turn_id: int, state: TurnState, error: str, now: float) -> bool:
-    """End a turn that waits or runs; False when it was over already."""
+    """End a turn that waits, is held or runs; False when it was over already."""
     changed = (
         TurnRow.update(state=state, error=error, ended_at=now)
         .where((TurnRow.id == turn_id) & TurnRow.state.in_(_WAITING))
@@ -131,6 +139,44 @@ def set_header(turn_id: int, outbox_id: int) -> None:
     TurnRow.update(header=outbox_id).where(TurnRow.id == turn_id).execute()
 
 
+def set_forecast(turn_id: int, forecast: Forecast, *, hold: bool) -> bool:
+    """Note what a running roundtable may send; ``hold`` it for a person's word, if it still runs.
+
+    Returns whether it was running.
+    """
+    values = {"forecast": json.dumps(asdict(forecast))} | ({"state": "held"} if hold else {})
+    changed = (
+        TurnRow.update(**values)
+        .where((TurnRow.id == turn_id) & (TurnRow.state == "running"))
+        .execute()
+    )
+    return bool(changed)
+
+
+def confirm(turn: Turn) -> bool:
+    """A person lets a held roundtable go on; False when it is not held any more."""
+    rules = replace(turn.rules, confirmed=True)
+    changed = (
+        TurnRow.update(state="queued", rules=dump_rules(rules))
+        .where((TurnRow.id == turn.id) & (TurnRow.state == "held"))
+        .execute()
+    )
+    return bool(changed)
+
+
+def over_untold() -> tuple[Turn, ...]:
+    """Turns that are over while words of theirs are still kept back: a crash came between."""
+    rows = (
+        TurnRow.select()
+        .where(
+            TurnRow.state.in_(("done", "failed", "cancelled"))
+            & TurnRow.id.in_(RunRow.select(RunRow.turn).where(RunRow.told == 0))
+        )
+        .order_by(TurnRow.id)
+    )
+    return tuple(to_turn(row) for row in rows)
+
+
 def requeue_running() -> tuple[int, ...]:
     """After a crash: what ran goes back to the queue, in its old place. Returns the turns' ids."""
     rows = [row.id for row in TurnRow.select(TurnRow.id).where(TurnRow.state == "running")]
@@ -149,12 +195,12 @@ _waiting = Prepared(
 
 
 def waiting(conversation_id: int) -> tuple[Turn, ...]:
-    """Turns of a conversation that run or wait, in order."""
+    """Turns of a conversation that run, wait or are held, in order."""
     return tuple(to_turn(row) for row in _waiting.rows(conversation=conversation_id))
 
 
 def waiting_in_channel(chat: str, space: str, channel: str) -> tuple[Turn, ...]:
-    """Turns that run or wait anywhere in a channel, in order."""
+    """Turns that run, wait or are held anywhere in a channel, in order."""
     rows = (
         TurnRow.select()
         .join(ConversationRow)
@@ -197,7 +243,7 @@ def change_prompt(message_id: int, prompt: str) -> bool:
         TurnRow.update(prompt=prompt)
         .where(
             (TurnRow.prompt_message == message_id)
-            & TurnRow.state.in_(("queued", "failed", "cancelled"))
+            & TurnRow.state.in_(("queued", "held", "failed", "cancelled"))
         )
         .execute()
     )
@@ -212,7 +258,7 @@ def withdraw_prompt(message_id: int, now: float) -> tuple[Turn, ...]:
     """
     asked = TurnRow.prompt_message == message_id
     TurnRow.update(state="cancelled", error="the question was deleted", ended_at=now).where(
-        asked & (TurnRow.state == "queued")
+        asked & TurnRow.state.in_(("queued", "held"))
     ).execute()
     TurnRow.update(prompt="").where(asked & (TurnRow.state != "running")).execute()
     rows = TurnRow.select().where(asked).order_by(TurnRow.id)
@@ -262,7 +308,15 @@ def to_turn(row: TurnRow) -> Turn:
         asker_key=row.asker_key,
         asker_trusted=row.asker_trusted,
         budget_chars=row.budget_chars,
+        forecast=_load_forecast(row.forecast),
     )
+
+
+def _load_forecast(stored: str) -> Forecast | None:
+    if not stored:
+        return None
+    values = json.loads(stored)
+    return Forecast(**values | {"unpriced": tuple(values["unpriced"])})
 
 
 def states_in(key: ConversationKey) -> tuple[str, ...]:

@@ -155,9 +155,9 @@ async def test_a_roundtable_of_three_personas_two_rounds(slack, moot):
         "roundtable: SQL or files? "
         "--with architect:rehearsal,critic:rehearsal,developer:rehearsal --rounds 2"
     )
-    texts = await standing(slack, root, 7)
+    texts = await standing(slack, root, 9)
     await moot.event("turn.ended", state="done")
-    speakers = [text.split("\n")[0] for text in texts[1:]]
+    speakers = [text.split("\n")[0] for text in texts[1:7]]
     assert [s.strip("*").split(" (")[0] for s in speakers] == [
         "architect",
         "critic",
@@ -168,7 +168,7 @@ async def test_a_roundtable_of_three_personas_two_rounds(slack, moot):
 
     async def complete():
         header = (await slack.answers(root))[0]
-        return header if "complete" in header.text and header.text.count("✅") == 6 else None
+        return header if "complete" in header.text and header.text.count("✅") == 7 else None
 
     header = await slack.wait(complete, "the header to say complete")
     assert "Stop" not in header.buttons
@@ -372,10 +372,15 @@ async def test_a_refused_app_token_is_called_by_its_name(slack, tmp_path):
 async def test_a_participant_whose_engine_is_missing_sits_out_the_later_rounds(slack, moot):
     root = await slack.mention("roundtable: x? --with architect:rehearsal,critic:codex --rounds 2")
     await moot.event("turn.ended", state="done")
-    texts = await standing(slack, root, 4)  # the header, two answers, one notice
+    # The header, two answers, one notice; the synthesis and the count of positions.
+    texts = await standing(slack, root, 6)
     missing = [text for text in texts if "not installed" in text]
     assert len(missing) == 1
     assert "sits out the rounds to come" in missing[0]
+    assert (
+        "critic (codex) in round 1 (missing-binary), critic (codex) in round 2 (sat out)"
+        in (texts[-1])
+    )
 
     async def partial():
         return "partial" in (await slack.answers(root))[0].text or None

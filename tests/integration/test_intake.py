@@ -3,6 +3,7 @@
 import asyncio
 import resource
 import signal
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,10 @@ from bridge.acts import IntakePolicy
 from bridge.commands import Names
 from bridge.intake import Intake
 from bridge.tables import Setup, Tables
-from core.model import Author, ChatEvent, ConversationKey, Participant, TableRules
+from core.model import Author, ChatEvent, ConversationKey, Participant, Step, TableRules
 from core.records import messages, outbox, turns
 from core.records.search import search
-from core.records.tables import MessageRow, OutboxRow, TurnRow
+from core.records.tables import ConversationRow, MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
 from tests.integration.scenes import scene_of
 
@@ -53,6 +54,7 @@ class House:
         self.records = records
         self.woken = {"turn": 0, "post": 0}
         self.stopped: list[int] = []
+        self.skipped: list[tuple[int, tuple[Step, ...]]] = []
         self.intake = Intake(
             records,
             Door(("slack:U1", "slack:U2")),
@@ -61,6 +63,7 @@ class House:
             on_turn=lambda: self._wake("turn"),
             on_post=lambda: self._wake("post"),
             on_stop=self.stopped.extend,
+            on_skip=lambda turn, steps: self.skipped.append((turn, steps)),
         )
 
     def _wake(self, what):
@@ -82,7 +85,7 @@ class House:
         )
         return await self.intake.accept(replace(event, **more))
 
-    async def act(self, kind, text, *, command="", root="", who=KIM, event_id="e1"):
+    async def act(self, kind, text, *, command="", root="", who=KIM, event_id="e1", **more):
         return await self.intake.accept(
             ChatEvent(
                 key=ConversationKey("slack", "T", "C", root),
@@ -93,6 +96,7 @@ class House:
                 kind=kind,
                 sent_at=5.0,
                 command=command,
+                **more,
             )
         )
 
@@ -251,6 +255,38 @@ async def test_a_thread_has_a_mode_of_its_own(house):
     await house.say("and now? --budget 5k", at="4", root="1")
     found = await house.records.do(lambda: [turns.get_turn(1), turns.get_turn(2)])
     assert [(turn.mode, turn.budget_chars) for turn in found] == [("full", 0), ("", 5_000)]
+
+
+async def _public(house):
+    rows = await house.records.do(
+        lambda: list(ConversationRow.select().order_by(ConversationRow.id))
+    )
+    return [row.public for row in rows]
+
+
+async def test_a_channel_that_turns_private_turns_all_its_conversations_private(house):
+    now = time.time()
+    for at in ("1", "2"):
+        await house.say("why?", at=at, mention=True, public=True, sent_at=now)
+    assert await _public(house) == [True, True]
+    await house.say("more", at="3", root="1")  # nothing told: nothing changes
+    assert await _public(house) == [True, True]
+    await house.act("channel", "", event_id="c1", public=False)
+    assert await _public(house) == [False, False]
+    await house.say("unknown", at="4", root="2")
+    assert await _public(house) == [False, False]
+    await house.say("told late", at="5", root="2", public=True, sent_at=now - 300)
+    assert await _public(house) == [False, False]
+    await house.say("open again", at="6", root="2", public=True, sent_at=now)
+    assert await _public(house) == [True, True]
+    assert (await house.turns())[0] == ("why?", "queued")
+
+
+async def test_a_private_thread_stays_apart(house):
+    await house.say("why?", at="1", root="9", mention=True, public=True, apart=True)
+    await house.say("and?", at="2", root="9")
+    rows = await house.records.do(lambda: list(ConversationRow.select()))
+    assert [row.apart for row in rows] == [True]
 
 
 async def test_roundtable_seats_take_the_engines_in_turn(house):

@@ -1,8 +1,11 @@
 """What Moot says: other people's words inside it stay words."""
 
+from dataclasses import replace
+
 from core.markup.parse import parse
+from core.minutes import header_state, header_text
 from core.model import Participant, Run, Step, Turn
-from core.words import header_state, header_text, label_of, literal, say_context, status_text
+from core.words import label_of, literal, say_context, status_text
 
 TURN = Turn(
     1,
@@ -35,8 +38,13 @@ def test_end_states_are_honest():
         )
 
     assert done("queued") == "waiting"
-    assert done("done", run(0, 0, "answered")) == "complete"
-    assert done("done", run(0, 0, "answered"), run(0, 1, "failed")) == "partial"
+    whole = [run(round_, seat, "answered") for round_ in (0, 1) for seat in (0, 1)]
+    assert done("done", *whole) == "complete"
+    assert done("done", *whole[:3], run(1, 1, "failed")) == "partial"
+    assert done("done", *whole[:3], run(1, 1, "skipped")) == "partial"
+    assert done("done", *whole[:3]) == "partial"
+    cut = replace(run(0, 0, "cut"), id="first")
+    assert done("done", cut, replace(whole[0], attempt=2), *whole[1:]) == "complete"
     assert done("failed", run(0, 0, "failed")) == "failed"
     assert done("cancelled", run(0, 0, "answered")) == "stopped"
 

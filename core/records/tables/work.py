@@ -83,6 +83,9 @@ class RunRow(Table):
         indexes: ClassVar[Any] = ((("turn", "round", "seat", "hop", "attempt"), True),)
 
 
+RunRow.add_index(RunRow.index(RunRow.engine, RunRow.opened_at, name="run_by_engine"))
+
+
 class PullRow(Table):
     """What an agent asked for, and how much was found (filled in when it is answered).
 
@@ -100,3 +103,42 @@ class PullRow(Table):
 
     class Meta:
         table_name = "pull"
+
+
+class EngineSessionRow(Table):
+    """A session of an engine, as one participant's in one conversation, and what it was told.
+
+    The row exists before the process does; ``session`` is "" until the engine has told its id. A
+    session belongs to a folder and a permission too: another one of these is another session.
+    """
+
+    id = AutoField()
+    conversation_id: int
+    conversation = ForeignKeyField(ConversationRow, backref="sessions")
+    engine = TextField()
+    persona = TextField(default="")
+    model = TextField(default="")
+    cwd = TextField()
+    permission = TextField()
+    session = TextField(default="")
+    parent = TextField(default="")  # the id it had before, or that of the session before it
+    state = TextField(default="live")  # live | ended
+    why = TextField(default="")  # why it ended, in a word
+    known = TextField(default="{}")  # core.context.delta.Known
+    drew = BooleanField(default=False)  # it was told what other conversations hold, by a Pull
+    failures = IntegerField(default=0)  # runs in a row that broke without an answer
+    opened_at = FloatField()
+    used_at = FloatField()
+
+    class Meta:
+        table_name = "engine_session"
+
+
+EngineSessionRow.add_index(
+    EngineSessionRow.index(
+        EngineSessionRow.conversation,
+        EngineSessionRow.engine,
+        where=(EngineSessionRow.state == "live"),
+        name="engine_session_live",
+    )
+)

@@ -1,0 +1,71 @@
+"""What people do to a roundtable that talks or waits: skip a speaker, let it go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.minutes import show_names
+from core.model import Conversation, Reply, Run, Turn
+from core.records import runs, turns
+from core.rounds import show_header, skip
+from core.table import speaker
+
+if TYPE_CHECKING:
+    from bridge.acts import Acts
+
+NOT_A_TABLE = "Only a roundtable has speakers to skip. `!stop` ends what runs here."
+NOBODY = "Nobody speaks at this roundtable just now."
+
+
+def next_speaker(acts: Acts, conversation: Conversation, name: str) -> Reply | None:
+    """``!next``: skip whoever speaks now, or the one who is named."""
+    at_work = [t for t in turns.waiting(conversation.id) if t.state == "running"]
+    tables = [t for t in at_work if t.kind == "roundtable"]
+    if not tables:
+        waits = any(t.kind == "roundtable" for t in turns.waiting(conversation.id))
+        return Reply(NOBODY if waits else NOT_A_TABLE)
+    turn = tables[0]
+    speaking = _speaking(turn)
+    chosen = [run for run in speaking if not name or name.casefold() in _names(turn, run)]
+    if speaking and not chosen:
+        names = show_names(speaker(turn, run.step, runs.runs_of(turn.id)) for run in speaking)
+        return Reply(f"Nobody of that name speaks just now; it is {names}'s turn.")
+    return _skip(acts, turn, chosen)
+
+
+def next_of(acts: Acts, turn: Turn, seat: int) -> Reply | None:
+    """The ``Next`` button: skip this seat's speaker, whoever else speaks."""
+    return _skip(acts, turn, [run for run in _speaking(turn) if run.step.seat == seat])
+
+
+def go_on(acts: Acts, turn: Turn) -> Reply | None:
+    """The ``Go on`` button: a roundtable over its budget is held after all."""
+    if not turns.confirm(turn):
+        return Reply("It is not waiting any more.")
+    acts.queued = acts.owes = True
+    fresh = turns.get_turn(turn.id)
+    assert fresh is not None
+    show_header(fresh, acts.voice, acts.now)
+    return Reply("It goes on.")
+
+
+def _speaking(turn: Turn) -> list[Run]:
+    return [run for run in runs.runs_of(turn.id) if run.state == "open"]
+
+
+def _names(turn: Turn, run: Run) -> set[str]:
+    """What a speaker may be called: persona, engine, or both."""
+    seat = speaker(turn, run.step, runs.runs_of(turn.id))
+    whole = f"{seat.persona}:{seat.engine}"
+    return {text.casefold() for text in (seat.name, seat.engine, whole) if text}
+
+
+def _skip(acts: Acts, turn: Turn, chosen: Sequence[Run]) -> Reply | None:
+    who = acts.event.author.name
+    skipped = [run for run in chosen if skip(turn, run, who, acts.voice, acts.now)]
+    if not skipped:
+        return Reply(NOBODY)
+    acts.skipped += [(turn.id, run.step) for run in skipped]
+    acts.owes = True
+    return None if acts.event.kind == "message" else Reply("Skipped.")

@@ -1,0 +1,137 @@
+"""What a turn needs around it: the doors, the settings' part, and the claimed turn itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from core.context.terms import HouseTerms
+from core.control import Slots
+from core.model import (
+    Conversation,
+    ConversationKey,
+    EngineEvent,
+    EngineTask,
+    Limits,
+    Message,
+    Outcome,
+    Participant,
+    Project,
+    Run,
+    Said,
+    Step,
+    Turn,
+)
+from core.ports import Engine, PullServer
+from core.records import messages, runs, turns
+from core.records.thread import Records
+from core.rounds import Voice, interjected
+from core.sources.port import Source
+
+
+class RunEngine(Protocol):
+    """The supervisor, as ``core.engines.process.run`` is shaped."""
+
+    async def __call__(
+        self,
+        engine: Engine,
+        task: EngineTask,
+        *,
+        on_event: Callable[[EngineEvent], None],
+        gate: Callable[[], Awaitable[None]],
+        on_start: Callable[[], None],
+        on_spawn: Callable[[int, float], Awaitable[None]],
+        limits: Limits,
+        cancel: asyncio.Event,
+    ) -> Outcome:
+        """Give ``task`` to ``engine`` and see it through to its end; always an outcome."""
+        ...
+
+
+class Progress(Protocol):
+    """Shows that a run lives; best effort, never awaited by the run."""
+
+    def started(
+        self, run_id: str, conversation: Conversation, turn: Turn, step: Step, seat: Participant
+    ) -> None:
+        """A run has begun."""
+        ...
+
+    def event(self, run_id: str, event: EngineEvent) -> None:
+        """The engine said something."""
+        ...
+
+    def ended(self, run_id: str) -> None:
+        """The run is over."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the turn path needs of the settings. Sizes in characters.
+
+    ``max_followups`` are hops of one seat in one round, ``max_in_run`` Pulls while a run works.
+    ``sessions``: whether a participant's engine session goes on from turn to turn.
+    """
+
+    terms: HouseTerms
+    max_per_message_chars: int
+    history_messages: int
+    max_followups: int
+    limits: Limits
+    scratch: Path
+    persona_folder: Path
+    max_in_run: int = 20
+    sessions: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Everything a turn needs, put together once by ``bridge.app``.
+
+    ``channels_of`` names the channels of a project, as ``chat:channel``. Without ``pulls`` every
+    engine Pulls by markers only.
+    """
+
+    records: Records
+    engines: Mapping[str, Engine]
+    run_engine: RunEngine
+    voice: Voice
+    history: Callable[[ConversationKey, int], Awaitable[tuple[Said, ...]]]
+    project_of: Callable[[ConversationKey], Project]
+    channels_of: Callable[[Project], tuple[str, ...]]
+    sources: Sequence[Source]
+    progress: Progress
+    wake_delivery: Callable[[], None]
+    policy: Policy
+    slots: Slots
+    pulls: PullServer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A claimed turn with what is known of it: read together, since every trip to the rows counts.
+
+    ``done`` are its runs so far, ``said`` what people said to nobody while it ran.
+    """
+
+    turn: Turn
+    conversation: Conversation
+    done: tuple[Run, ...] = ()
+    said: tuple[Message, ...] = ()
+
+
+def claim_ready(limit: int, excluded: Sequence[int], now: float) -> tuple[Ready, ...]:
+    """Claim up to ``limit`` turns, as ``core.records.turns.claim`` does. One transaction."""
+    return tuple(
+        Ready(
+            turn,
+            messages.get_conversation(turn.conversation_id),
+            runs.runs_of(turn.id),
+            interjected(turn),
+        )
+        for turn in turns.claim_up_to(limit, excluded, now)
+    )

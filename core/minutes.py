@@ -1,0 +1,262 @@
+"""What Moot says of a roundtable: its header, its count of positions, its own summary. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from core.model import Button, Forecast, Participant, Run, RunState, Step, Turn
+from core.table import (
+    absences,
+    agreed,
+    last_attempts,
+    positions,
+    present,
+    speaker,
+    spent,
+    spoke,
+)
+from core.words import literal, seat_name, stop_button
+
+_MARKS = {
+    "answered": "✅",
+    "failed": "⚠️",
+    "cancelled": "⏹️",
+    "skipped": "⏭️",
+    "cut": "↻",
+    "open": "💬",
+}
+_ENDINGS = {"done": "complete", "failed": "failed", "cancelled": "stopped"}
+_ORDERS = {
+    "sequential": "one after the other",
+    "parallel": "all at once",
+    "blind": "all at once, nobody reads anyone in round 1",
+}
+_STANCES = {"agree": "agrees", "disagree": "disagrees", "abstain": "abstains"}
+MAX_LAST_WORD_CHARS = 400
+
+
+def next_button(turn_id: int, seat: int) -> Button:
+    """Skips a speaker: the seat's number, the synthesizer's after the last."""
+    return Button(f"next:{turn_id}:{seat}", "Next")
+
+
+def run_buttons(turn: Turn, step: Step) -> tuple[Button, ...]:
+    """What stands under the status message of a run."""
+    stop = stop_button(turn.id)
+    return (next_button(turn.id, step.seat), stop) if turn.kind == "roundtable" else (stop,)
+
+
+def show_names(seats: Iterable[Participant]) -> str:
+    """``architect (claude), codex``: names as they stand in our sentences."""
+    return ", ".join(literal(seat_name(seat)) for seat in seats)
+
+
+# --- how it stands ------------------------------------------------------------------------
+
+
+def header_state(turn: Turn, runs: Sequence[Run]) -> str:
+    """How a roundtable stands, honestly.
+
+    waiting, held, round n/m, summing up, and in the end: complete, partial, stopped, failed.
+    """
+    if turn.state == "held":
+        return "waits for your word"
+    if turn.state == "queued" and not runs:
+        return "waiting"
+    if turn.state in ("queued", "running"):
+        now = max((run.step.round for run in runs), default=0) + 1
+        return f"round {now}/{turn.rounds}" if now <= turn.rounds else "summing up"
+    return "partial" if turn.state == "done" and is_partial(turn, runs) else _ENDINGS[turn.state]
+
+
+def is_partial(turn: Turn, runs: Sequence[Run]) -> bool:
+    """Whether something that was to come is missing: a voice, the rounds after a cap, the end."""
+    last = [run for run, _ in last_attempts(runs).values()]
+    whole = all(run.state == "answered" for run in last)
+    silent = any(run.state == "answered" and run.outcome == "empty" for run in last)
+    summed = turn.rules.synthesizer is None or turn.synthesis in last_attempts(runs)
+    return not whole or silent or not summed or cut_short(turn, runs) == "cap"
+
+
+def cut_short(turn: Turn, runs: Sequence[Run]) -> str:
+    """Why rounds were left out: ``agreed``, ``cap``, or "" when none was."""
+    begun = {run.step.round for run in runs}
+    heard = {(run.step.round, run.step.seat) for run in runs}
+    absent = absences(runs)
+    for round_ in range(turn.rounds):
+        for seat in range(len(turn.seats)):
+            if (round_, seat) in heard or absent.get(seat, round_) < round_:
+                continue
+            whole = round_ not in begun and round_ > 0
+            return "agreed" if whole and agreed(turn, runs, round_ - 1) else "cap"
+    return ""
+
+
+def header_text(turn: Turn, runs: Sequence[Run], synthesis_id: int = 0) -> str:
+    """A roundtable's header: topic, a line per round with each seat's standing, what it costs.
+
+    ``synthesis_id`` is the record id of the synthesis, once it is there.
+    """
+    state = header_state(turn, runs)
+    topic = literal(turn.prompt, 300) if turn.prompt else "*the question was deleted*"
+    # Who asked: behind a slash command there is no message of theirs.
+    lines = [f"**Roundtable** · {state} · asked by {literal(turn.asker)}", "", f"> {topic}", ""]
+    last = _newest(runs)
+    over = turn.state not in ("queued", "running", "held")
+    skipped = cut_short(turn, runs) if turn.state == "done" else ""
+    for number in range(turn.rounds):
+        if skipped and not any(round_ == number for round_, _ in last):
+            why = "all agreed" if skipped == "agreed" else "the budget was used up"
+            lines.append(f"- Round {number + 1}: left out, {why}")
+            continue
+        seats = enumerate(turn.seats)
+        marks = [_marked(seat, last.get((number, n)), over=over) for n, seat in seats]
+        lines.append(f"- Round {number + 1}: " + ", ".join(marks))
+    if turn.rules.synthesizer is not None:
+        place = turn.synthesis
+        who = speaker(turn, place, runs)
+        mark = _marked(who, last.get((place.round, place.seat)), over=over)
+        where = f" · message #{synthesis_id}, at the end of this thread" if synthesis_id else ""
+        lines.append(f"- Synthesis: {mark}{where}")
+    return "\n".join([*lines, "", _small_print(turn, runs)])
+
+
+def _newest(runs: Sequence[Run]) -> dict[tuple[int, int], Run]:
+    """The last run of each seat in each round."""
+    steps = sorted(last_attempts(runs).items(), key=lambda item: item[0].hop)
+    return {(step.round, step.seat): run for step, (run, _) in steps}
+
+
+def _marked(seat: Participant, run: Run | None, *, over: bool) -> str:
+    return f"{_mark(run.state, over=over) if run else '▫️'} {seat_name(seat)}"
+
+
+def _mark(state: RunState, *, over: bool) -> str:
+    # A stop is told before the process has ended and its run is closed.
+    return _MARKS["cancelled" if state == "open" and over else state]
+
+
+def _small_print(turn: Turn, runs: Sequence[Run]) -> str:
+    said = [_ORDERS[turn.rules.order]]
+    if turn.forecast is not None:
+        said.append(forecast_text(turn.forecast))
+    if runs:
+        calls = "1 call" if len(runs) == 1 else f"{len(runs)} calls"
+        said.append(f"sent so far: {calls}, {spent(runs):,} characters")
+    if turn.rules.cap_chars and not turn.rules.confirmed:
+        said.append(f"budget {turn.rules.cap_chars:,}")
+    text = " · ".join(said)
+    return text[0].upper() + text[1:]
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """What a roundtable may send, in a line."""
+    cost = f"about ${forecast.cost_usd:,.2f}" if forecast.cost_usd else ""
+    if forecast.unpriced:
+        names = ", ".join(forecast.unpriced)
+        cost = f"{cost}, and unknown for {names}" if cost else f"cost unknown ({names} told none)"
+    return (
+        f"forecast: up to {forecast.calls} calls, {forecast.chars:,} characters, "
+        f"about {forecast.tokens:,} tokens, {cost} (with answers of {forecast.answer_chars:,} "
+        "characters, without Pulls)"
+    )
+
+
+def held_text(turn: Turn, forecast: Forecast) -> str:
+    """What asks for a person's word before a roundtable that would cost much."""
+    return (
+        f"⏸️ This roundtable may send more than its budget of {turn.rules.cap_chars:,} characters. "
+        f"{forecast_text(forecast).capitalize()}. **Go on** lifts the budget for this roundtable; "
+        "fewer rounds or participants make it smaller. Other questions here go on meanwhile."
+    )
+
+
+def go_buttons(turn_id: int) -> tuple[Button, ...]:
+    """The answer to ``held_text``."""
+    return (Button(f"go:{turn_id}", "Go on", "primary"), stop_button(turn_id))
+
+
+# --- its end ------------------------------------------------------------------------------
+
+
+def votes_text(turn: Turn, runs: Sequence[Run]) -> str:
+    """Our own count of where everybody stands, and who was missing; never a model's."""
+    stands = positions(turn, runs)
+    lines = ["**Positions**, as each participant ended with it (counted by Moot):", ""]
+    lines += ["| participant | position | confidence | in a sentence |", "|---|---|---|---|"]
+    for number, seat in enumerate(turn.seats):
+        stand = stands.get(number)
+        where = _STANCES[stand.stance] if stand else "gave none"
+        sure = f"{stand.confidence:.0%}" if stand else ""
+        why = literal(stand.summary, 200) if stand else ""
+        lines.append(f"| {literal(seat_name(seat))} | {where} | {sure} | {why} |")
+    counts = [
+        f"{sum(stand.stance == stance for stand in stands.values())} {told}"
+        for stance, told in (("agree", "agree"), ("disagree", "disagree"), ("abstain", "abstain"))
+    ]
+    none = len(turn.seats) - len(stands)
+    counts += [f"{none} gave no position"] if none else []
+    lines += ["", ", ".join(counts) + "."]
+    missing = missing_text(turn, runs)
+    return "\n".join([*lines, *([f"\nMissing: {missing}."] if missing else [])])
+
+
+def missing_text(turn: Turn, runs: Sequence[Run]) -> str:
+    """Who gave no answer in which round, and why; "" when nobody was missing."""
+    told: list[str] = []
+    last = _newest(runs)
+    held = {round_ for round_, _ in last if round_ < turn.rounds}
+    absent = absences(runs)
+    for number, seat in enumerate(turn.seats):
+        for round_ in sorted(held):
+            run = last.get((round_, number))
+            if number in present(turn, runs, round_):
+                continue
+            if run is None:
+                why = "sat out" if absent.get(number, round_) < round_ else "was not asked"
+            else:
+                why = why_absent(run)
+            told.append(f"{literal(seat_name(seat))} in round {round_ + 1} ({why})")
+    return ", ".join(told)
+
+
+def why_absent(run: Run) -> str:
+    """Why nothing came of a run, in a word of ours."""
+    if run.state == "skipped":
+        return "skipped"
+    kind = "empty" if run.outcome == "answered" else run.outcome
+    return {"": "interrupted", "crashed": "crash", "stalled": "timed out"}.get(kind, kind)
+
+
+def plain_summary(turn: Turn, runs: Sequence[Run], texts: Mapping[str, str], why: str) -> str:
+    """Who said what last: stands in where nobody summed up.
+
+    ``texts`` are the visible answers by run id; ``why`` says why it is ours.
+    """
+    lines = [
+        f"**Summary by Moot**, since {why}. It repeats who said what last and judges nothing:",
+        "",
+    ]
+    for number, seat in enumerate(turn.seats):
+        mine = [r for r in runs if r.step.seat == number and spoke(r) and texts.get(r.id)]
+        if not mine:
+            lines.append(f"- {literal(seat_name(seat))}: no answer")
+            continue
+        run = max(mine, key=lambda r: (r.step.round, r.step.hop))
+        said = literal(texts[run.id], MAX_LAST_WORD_CHARS)
+        lines.append(f"- {literal(seat_name(seat))}, round {run.step.round + 1}: {said}")
+    return "\n".join(lines)
+
+
+def capped_text(turn: Turn) -> str:
+    """Why a roundtable ends early that was not to."""
+    return (
+        f"⚠️ The budget of {turn.rules.cap_chars:,} characters for this roundtable is used up, so "
+        "no more rounds are held. `--budget` or [roundtable] budget_chars gives more."
+    )
+
+
+def failed_text(turn: Turn, runs: Sequence[Run]) -> str:
+    """A roundtable in which nobody could answer."""
+    who = missing_text(turn, runs) or "nobody was asked"
+    return f"⚠️ The roundtable failed: nobody gave an answer. {who}."

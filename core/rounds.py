@@ -1,0 +1,282 @@
+"""What a roundtable writes beside its runs: forecast, posts in the order of the seats, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from core.blocks import Blocks, split_blocks
+from core.minutes import (
+    capped_text,
+    cut_short,
+    failed_text,
+    go_buttons,
+    header_text,
+    held_text,
+    plain_summary,
+    votes_text,
+    why_absent,
+)
+from core.model import (
+    Button,
+    Forecast,
+    Message,
+    Outcome,
+    Project,
+    Run,
+    Step,
+    Turn,
+    TurnState,
+)
+from core.pull import split_markers
+from core.records import messages, outbox, runs, turns
+from core.table import Course, last_attempts, next_steps, speaker, waits
+from core.words import literal, retry_button, seat_name, stop_button
+from core.work import apply_blocks
+
+Voice = Callable[[str, str, str], tuple[str, ...]]
+"""``(chat, markdown, label)`` -> the platform's texts (``Chat.render`` of that chat)."""
+
+GOING = ("queued", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """What is needed to put words into a conversation: its project, the platforms' voice, now."""
+
+    project: Project
+    voice: Voice
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a turn stands, and what is to be run now."""
+
+    turn: Turn
+    runs: tuple[Run, ...]
+    steps: tuple[Step, ...]
+
+
+def interjected(turn: Turn) -> tuple[Message, ...]:
+    """What people said to nobody while a table talked; nothing where that decides nothing."""
+    if turn.kind != "roundtable":
+        return ()
+    return messages.interjections(turn.conversation_id, turn.prompt_message_id)
+
+
+def go_on(
+    teller: Teller, turn_id: int, *, max_hops: int, running: frozenset[Step] = frozenset()
+) -> Standing:
+    """What is to be run now; lets go what was kept of seats whose turn it is to be heard."""
+    turn = turns.get_turn(turn_id)
+    assert turn is not None
+    done = runs.runs_of(turn_id)
+    said = interjected(turn)
+    steps = next_steps(turn, done, said, max_hops=max_hops, running=running)
+    if turn.kind == "roundtable" and turn.rules.order != "sequential":
+        course = Course(turn, done, max_hops, running)
+        here = min((step.round for step in (*running, *steps)), default=turn.rounds)
+        _let_go(teller, course, here)
+    return Standing(turn, done, steps)
+
+
+def _let_go(teller: Teller, course: Course, here: int) -> None:
+    """Post what is ready, in the order of the seats; rounds before ``here`` are over."""
+    turn = course.turn
+    for round_ in range(min(here + 1, turn.rounds)):
+        for seat in range(len(turn.seats)):
+            if round_ == here and not course.settled(round_, seat):
+                break
+            for run in course.runs:
+                if (run.step.round, run.step.seat) == (round_, seat):
+                    outbox.release(run.id)
+    for run in runs.untold(turn.id):
+        if run.step.round < here:
+            _tell_late(teller, turn, run)
+
+
+def let_go_all(teller: Teller, turn: Turn) -> None:
+    """The turn is over: nothing that was said is kept back."""
+    for run in sorted(runs.runs_of(turn.id), key=lambda r: (r.step.round, r.step.seat, r.step.hop)):
+        outbox.release(run.id)
+    for run in runs.untold(turn.id):
+        _tell_late(teller, turn, run)
+
+
+def _tell_late(teller: Teller, turn: Turn, run: Run) -> None:
+    """Put the words of a run of a parallel round, which is over, into the conversation."""
+    blocks = split_blocks(run.answer)
+    apply(teller, turn, run, blocks, tell(turn, run, teller.now))
+
+
+def apply(teller: Teller, turn: Turn, run: Run, blocks: Blocks, message_id: int) -> None:
+    """Write what the blocks of an answer say, and tell the thread of it."""
+    if run.state != "answered" or not blocks.found:
+        return
+    conversation = messages.get_conversation(turn.conversation_id)
+    told = apply_blocks(
+        blocks,
+        turn=turn,
+        step=run.step,
+        conversation=conversation,
+        project=teller.project,
+        message_id=message_id,
+        seat=speaker(turn, run.step, runs.runs_of(turn.id)),
+        now=teller.now,
+    )
+    for text in told:
+        post_notice(turn, text, teller.voice, teller.now, run_id=run.id)
+
+
+def visible_of(answer: str) -> str:
+    """What people see of an answer: without markers and blocks."""
+    return split_markers(split_blocks(answer).text)[0].strip()
+
+
+def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
+    """Put a settled run's words into the conversation; others at a table read of a silence, too.
+
+    Their error text is nobody's opinion: a voice that is missing is told in words of ours.
+    ``visible`` is what people see of the answer, where it is known. Returns the record id of what
+    was said (0: nothing).
+    """
+    seat = speaker(turn, run.step, runs.runs_of(turn.id))
+    visible = visible_of(run.answer) if visible is None else visible
+    said = 0
+    if visible:
+        said = messages.add_answer(
+            turn.conversation_id,
+            seat,
+            visible,
+            turn_id=turn.id,
+            now=now,
+            interrupted=run.state != "answered",
+        )
+    did = visible or run.pulls or run.faults or split_blocks(run.answer).found
+    silent = run.state == "answered" and not did
+    if turn.kind == "roundtable" and (run.state in ("failed", "skipped") or silent):
+        absent = f"[no answer in this round: {why_absent(run)}]"
+        messages.add_answer(
+            turn.conversation_id, seat, absent, turn_id=turn.id, now=now, interrupted=True
+        )
+    runs.set_told(run.id)
+    return said
+
+
+def clear_status(run_id: str, now: float) -> None:
+    """The run is over: its status message goes."""
+    status = runs.status_of(run_id)
+    if status is not None:
+        outbox.withdraw_post(status, now=now)
+
+
+# --- the header --------------------------------------------------------------------------
+
+
+def show_header(turn: Turn, voice: Voice, now: float) -> None:
+    """Owe an edit of a roundtable's header, so that it shows how things stand."""
+    if turn.header is None:
+        return
+    conversation = messages.get_conversation(turn.conversation_id)
+    deleted = messages.is_deleted(turn.prompt_message_id)  # it runs on, but is not quoted any more
+    shown = replace(turn, prompt="") if deleted else turn
+    done = runs.runs_of(turn.id)
+    text = header_text(shown, done, _synthesis_id(turn, done))
+    stop = (stop_button(turn.id),) if turn.state in (*GOING, "held") else ()
+    texts = voice(conversation.key.chat, text, "")
+    outbox.change_post(turn.header, texts[0], buttons=stop, now=now)
+
+
+def _synthesis_id(turn: Turn, done: Collection[Run]) -> int:
+    mine = [run for run in done if run.step.round == turn.rounds and run.state == "answered"]
+    if turn.state in GOING or not mine:
+        return 0
+    who = speaker(turn, turn.synthesis, tuple(done))
+    return messages.last_of(turn.conversation_id, turn.id, who)
+
+
+# --- before it starts --------------------------------------------------------------------
+
+
+def reckoned(turn_id: int, forecast: Forecast, voice: Voice, now: float) -> TurnState:
+    """Note what a roundtable may send and show it; one over its budget is held and says so."""
+    turn = turns.get_turn(turn_id)
+    assert turn is not None
+    rules = turn.rules
+    over = bool(rules.cap_chars) and not rules.confirmed and forecast.chars > rules.cap_chars
+    if not turns.set_forecast(turn_id, forecast, hold=over):
+        return turn.state
+    turn = replace(turn, forecast=forecast, state="held" if over else turn.state)
+    show_header(turn, voice, now)
+    if over:
+        post_notice(turn, held_text(turn, forecast), voice, now, buttons=go_buttons(turn.id))
+    return turn.state
+
+
+# --- a speaker is skipped ----------------------------------------------------------------
+
+
+def skip(turn: Turn, run: Run, who: str, voice: Voice, now: float) -> bool:
+    """Settle a run that somebody skips; False when it was over already.
+
+    The caller ends its process after the commit.
+    """
+    outcome = Outcome("cancelled", detail=f"skipped by {who}")
+    later = waits(turn, run.step)
+    if not runs.settle_run(
+        run.id, "skipped", outcome, answer="", pulls=(), now=now, told=not later
+    ):
+        return False
+    clear_status(run.id, now)
+    seat = speaker(turn, run.step, runs.runs_of(turn.id))
+    if not later:
+        tell(turn, replace(run, state="skipped", answer=""), now)
+    text = f"⏭️ {literal(seat_name(seat))} was skipped by {literal(who)}; the others go on."
+    post_notice(turn, text, voice, now, run_id=run.id)
+    show_header(turn, voice, now)
+    return True
+
+
+# --- its end -----------------------------------------------------------------------------
+
+
+def say_the_end(turn: Turn, voice: Voice, now: float) -> None:
+    """What a roundtable that is done or failed leaves in the thread."""
+    done = runs.runs_of(turn.id)
+    if turn.state == "failed":
+        text = failed_text(turn, done)
+        post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
+        return
+    if cut_short(turn, done) == "cap":
+        post_notice(turn, capped_text(turn), voice, now)
+    if turn.rules.synthesizer is None:
+        return
+    summed = [r for r, _ in last_attempts(done).values() if r.step.round == turn.rounds]
+    if not any(r.state == "answered" and visible_of(r.answer) for r in summed):
+        why = f"nobody summed up ({why_absent(summed[-1])})" if summed else "nobody summed up"
+        texts = {run.id: visible_of(run.answer) for run in done}
+        post_notice(turn, plain_summary(turn, done, texts, why), voice, now)
+    post_notice(turn, votes_text(turn, done), voice, now)
+
+
+def post_notice(
+    turn: Turn,
+    text: str,
+    voice: Voice,
+    now: float,
+    *,
+    buttons: Sequence[Button] = (),
+    run_id: str | None = None,
+) -> None:
+    """Owe a notice in the turn's thread."""
+    conversation = messages.get_conversation(turn.conversation_id)
+    outbox.add_post(
+        conversation.id,
+        "notice",
+        voice(conversation.key.chat, text, ""),
+        buttons=buttons,
+        turn_id=turn.id,
+        run_id=run_id,
+        now=now,
+    )
