@@ -10,7 +10,10 @@ from core.model import Actor, Branch, BranchState, Conversation, Message, Scene
 from core.records import messages, scope
 from core.records.filing import write_audit
 from core.records.prepared import Prepared
+from core.records.search import search
 from core.records.tables import BranchRow, ConversationRow, LinkRow, MessageRow
+
+_LOOKED_AT = 100  # hits that suggestions are taken from
 
 
 def link(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:
@@ -37,6 +40,22 @@ def link(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:
     if made:
         write_audit("link", other_id, "created", by, now, scene.project.name, here.id)
     return bool(made)
+
+
+def suggest(scene: Scene, words: str, limit: int = 5) -> tuple[Conversation, ...]:
+    """Threads that these words fit and that could be linked, the best first.
+
+    Suggested only: a person confirms with ``link``.
+    """
+    known = {scene.conversation.id, *(other.id for other in linked(scene))}
+    found: dict[int, Conversation] = {}
+    for hit in search(scene, words, _LOOKED_AT):
+        other = hit.conversation
+        if other.id not in known and other.id not in found and _both_see(scene, other.id):
+            found[other.id] = other
+        if len(found) == limit:
+            break
+    return tuple(found.values())
 
 
 def unlink(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:

@@ -308,9 +308,12 @@ async def test_linked_threads_and_branches(records):
             for n in range(1, 4)
         ]
         messages.add_answer(linked.id, ARCHITECT, "the refund button", turn_id=1, now=5.0)
+        messages.add_answer(conversation("1", "C9").id, CRITIC, "refund", turn_id=1, now=5.0)
+        assert [c.id for c in links.suggest(scene_of(here), "refund point")] == [linked.id]
         none = source.answer(Pull("sessions", "last 5"), scene_of(here))
         assert "a person can link" in none.note
         links.link(scene_of(here), linked.id, by=KIM, now=6.0)
+        assert links.suggest(scene_of(here), "refund point") == ()
         cross = source.offer(scene_of(here)).candidates["cross"]
         assert cross.available == "1 linked thread with 1 message"
         assert "in another thread of this channel (2): the refund button" in cross.parts[0]

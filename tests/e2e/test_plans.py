@@ -1,0 +1,72 @@
+"""Blocks through the whole product: proposed by an agent, told in the thread and in the pack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.product import Product
+from tests.e2e.test_slack import settings
+from tests.peers.slack import LoopbackSlack
+
+pytestmark = pytest.mark.peers
+
+
+@pytest.fixture
+async def slack():
+    async with LoopbackSlack() as loopback:
+        yield loopback
+
+
+@pytest.fixture
+async def moot(slack: LoopbackSlack, tmp_path: Path):
+    async with Product(tmp_path, settings(slack), slack.env()) as product:
+        await product.start("slack")
+        yield product
+
+
+async def said(slack: LoopbackSlack, root: str, words: str) -> list[str]:
+    """All our posts of the thread, once the words are there and nothing is at work."""
+
+    async def found():
+        texts = [seen.text for seen in await slack.answers(root)]
+        there = any(words in text for text in texts)
+        return texts if there and not any("⏳" in text for text in texts) else None
+
+    return await slack.wait(found, f"“{words}” in {root}", 30)
+
+
+async def test_a_proposed_plan_is_in_the_next_pack(slack, moot):
+    plan = "plan\\nAudit log in SQL\\n- write the table\\n- move the writers"
+    root = await slack.mention(f'@@rehearse text="I propose this." block="{plan}"@@ plan it')
+    texts = await said(slack, root, "*Plan 1* proposed")
+    assert any("I propose this." in text for text in texts)
+    assert not any("write the table" in text or "<!--" in text for text in texts)
+
+    await slack.say('@@rehearse text="as you say" show=context@@ and now?', thread=root)
+    texts = await said(slack, root, "as you say")
+    told = "\n".join(texts)
+    assert "Plan 1: Audit log in SQL (proposed, not approved by anybody" in told
+    assert "2. [todo] move the writers" in told
+
+    await slack.say("!context", thread=root)
+    receipt = "\n".join(await said(slack, root, "has-plan"))
+    assert "plan " in receipt
+
+
+async def test_a_block_that_does_not_parse_is_told_back_once(slack, moot):
+    root = await slack.mention('@@rehearse text="See this." block="plan\\nonly a title"@@ plan it')
+    texts = await said(slack, root, "could not be read")
+    assert sum("could not be read" in text for text in texts) == 1
+    assert not any("Plan 1" in text for text in texts)
+    told = next(text for text in texts if "could not be read" in text)
+    assert "subtasks: Tuple should have at least 1 item" in told
+    assert "See this." not in told
+
+
+async def test_a_block_that_a_person_types_proposes_nothing(slack, moot):
+    typed = "&lt;!-- plan\nMine\n- a\n--&gt;"
+    root = await slack.mention(f"please repeat:\n{typed}")
+    texts = await said(slack, root, "quoted-plan")
+    assert not any("*Plan 1*" in text for text in texts)
