@@ -26,7 +26,7 @@ _MODES: dict[Permission, str] = {
 _SPACE = uuid.UUID("9d9ad4a6-53b6-4f7e-8a4d-2f1f7d0c7c11")
 _CONTEXT_FILE = "context.md"
 _MCP_FILE = "mcp.json"
-_TOOL_MS = 60_000  # its own patience with a tool; ours with a Pull ends before
+_TOOL_MS = 30_000  # its own patience with a tool; ours with a Pull ends before
 
 # Tools that would wait for a person who is not there, or outlive a one-shot run.
 _NO_TOOLS = "AskUserQuestion,ExitPlanMode,EnterPlanMode,ScheduleWakeup,CronCreate"
@@ -38,7 +38,9 @@ class Claude:
     name = "claude"
     programs = ("claude",)
     ping = None
-    traits = EngineTraits(system_prompt=True, resumes=True, in_run_pull=True)
+    traits = EngineTraits(
+        system_prompt=True, resumes=True, in_run_pull=True, small_model="haiku"
+    )
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

@@ -32,7 +32,7 @@ _SANDBOX: dict[Permission, str] = {
     "full": "danger-full-access",
 }
 _TOKEN = "MOOT_PULL_TOKEN"  # noqa: S105 - the variable's name
-_TOOL_S = 60  # its own patience with a tool; ours with a Pull ends before
+_TOOL_S = 30  # its own patience with a tool; ours with a Pull ends before
 
 
 class Codex:

@@ -42,7 +42,7 @@ _PERMISSIONS: dict[Permission, dict[str, str]] = {
     "full": {"*": "allow", "question": "deny", "plan_enter": "deny", "plan_exit": "deny"},
 }  # fmt: skip
 _CONFIG: dict[str, Any] = {"autoupdate": False, "share": "disabled"}
-_TOOL_MS = 60_000  # its own patience with a tool; ours with a Pull ends before
+_TOOL_MS = 30_000  # its own patience with a tool; ours with a Pull ends before
 _TITLE = "Moot"  # a given title saves the extra model call for one
 
 

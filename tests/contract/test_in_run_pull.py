@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import pytest
 
 from adapters.pull.server import McpPulls
+from core.in_run import DEADLINE_S
 from core.model import Pull, PullAccess
 from tests.contract.desk import Desk
 
@@ -59,3 +63,71 @@ async def test_a_pull_goes_through_and_comes_back(desk: Desk, pulls: McpPulls, p
     assert access.token not in desk.bodies()
     pulls.dismiss("r")
     assert await status(access, access.token) == 401
+
+
+@pulling
+async def test_a_dead_token_costs_the_tool_and_not_the_answer(desk: Desk, pulls: McpPulls):
+    """Another run's server, an old token: the engine answers without, and markers remain."""
+
+    async def answer(pull: Pull) -> str:
+        raise AssertionError(f"let in: {pull}")
+
+    old = pulls.admit("r", KINDS, answer)
+    pulls.admit("r", KINDS, answer)
+    outcome = await desk.ask(LOOK, pulls=old)
+    assert (outcome.kind, outcome.text) == ("answered", "(no pull tool was offered)"), outcome
+
+
+@pulling
+async def test_a_server_that_is_gone_costs_the_tool_and_not_the_answer(desk: Desk, pulls: McpPulls):
+    access = pulls.admit("r", KINDS, nothing)
+    await pulls.close()
+    outcome = await desk.ask(LOOK, pulls=access)
+    assert (outcome.kind, outcome.text) == ("answered", "(no pull tool was offered)"), outcome
+
+
+@pulling
+async def test_a_slow_pull_is_waited_for(desk: Desk, pulls: McpPulls):
+    """Moot gives a Pull up before the engine does: what the agent hears are Moot's words."""
+
+    async def answer(pull: Pull) -> str:
+        await asyncio.sleep(DEADLINE_S)
+        return "[nothing after 20 s]"
+
+    outcome = await desk.ask(LOOK, pulls=pulls.admit("r", KINDS, answer))
+    assert "[nothing after 20 s]" in outcome.text, outcome
+
+
+@pulling
+async def test_servers_of_the_users_own_go_on_working(desk: Desk, pulls: McpPulls):
+    # "full": below it OpenCode is held to its own tools, with Pulls or without.
+    access = pulls.admit("r", KINDS, nothing)
+    outcome = await desk.ask(LOOK, permission="full", env=own_server(desk), pulls=access)
+    assert "[nothing]" in outcome.text, outcome
+    assert "lab_echo" in desk.bodies()
+
+
+async def nothing(pull: Pull) -> str:
+    return "[nothing]"
+
+
+def own_server(desk: Desk) -> dict[str, str]:
+    """A configuration of the engine that has an MCP server of the user's; the way to it."""
+    program, script = sys.executable, str(Path(__file__).parents[1] / "peers" / "echo_mcp.py")
+    env, folder = desk.homes.env(desk.name), desk.folder / "own"
+    folder.mkdir()
+    match desk.name:
+        case "claude":
+            entry = {"type": "stdio", "command": program, "args": [script]}
+            (folder / ".claude.json").write_text(json.dumps({"mcpServers": {"lab": entry}}))
+            return {"CLAUDE_CONFIG_DIR": str(folder)}
+        case "codex":
+            held = Path(env["CODEX_HOME"], "config.toml").read_text()
+            args = f"command = {json.dumps(program)}\nargs = [{json.dumps(script)}]\n"
+            (folder / "config.toml").write_text(f"{held}\n[mcp_servers.lab]\n{args}")
+            return {"CODEX_HOME": str(folder)}
+        case _:
+            held = json.loads(Path(env["OPENCODE_CONFIG"]).read_text())
+            entry = {"type": "local", "command": [program, script]}
+            (folder / "own.json").write_text(json.dumps({**held, "mcp": {"lab": entry}}))
+            return {"OPENCODE_CONFIG": str(folder / "own.json")}
