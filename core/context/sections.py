@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.context.budget import Want
 from core.context.frame import fit, one_line, theirs
+from core.context.roundtable import roundtable_part
 from core.context.rules import KIND_HELP as KIND_HELP
 from core.context.rules import marker, rules
 from core.context.speakers import Speakers, agent_key, participant_label
@@ -136,10 +137,10 @@ def persona(request: PackRequest) -> str:
 def role(request: PackRequest) -> str:
     """The participant's standing, last: who it is, what it may do, and what it is to answer."""
     lines = [f"You are {participant_label(request.participant)}. Speak for yourself only."]
-    if request.rounds:
-        lines.append(_roundtable(request))
     lines.append(_PERMISSION[request.permission])
     blocks = [" ".join(lines)]
+    if request.rounds:
+        blocks.append(roundtable_part(request))
     if request.topic and request.topic != request.prompt:
         blocks.append(f"The topic:\n{theirs(request.topic)}")
     number = f" (#{request.prompt_message_id})" if request.prompt_message_id else ""
@@ -150,13 +151,6 @@ def role(request: PackRequest) -> str:
         "message."
     )
     return titled("role", "\n\n".join(blocks))
-
-
-def _roundtable(request: PackRequest) -> str:
-    where = f"This is round {request.round + 1} of {request.rounds} of a roundtable."
-    if request.round == 0:
-        return f"{where} Take a position and give your reasons; answer those who spoke before you."
-    return f"{where} Answer the others by name: what you accept, what you dispute, what changed."
 
 
 # --- the conversation --------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.model.work import Conversation, Message, Participant, Permission
+from core.model.work import Conversation, Message, Order, Participant, Permission
 
 Mode = Literal["lite", "standard", "full"]
 Variant = Literal["hosted", "light"]
@@ -73,6 +73,7 @@ class ContextPack:
         delta: only what the engine's session does not know yet (``known_ids``: messages of the
             whole pack that are withheld; ``gone``: sections that it was told before and that are
             no more).
+        resumed: it goes to a session that goes on.
     """
 
     mode: Mode
@@ -92,6 +93,7 @@ class ContextPack:
     delta: bool = False
     known_ids: tuple[int, ...] = ()
     gone: tuple[str, ...] = ()
+    resumed: bool = False
 
     @property
     def context(self) -> str:
@@ -190,7 +192,9 @@ class PackRequest:
         participant: who will answer.
         persona_text: the persona's role document ("" = none).
         mode: an explicit override, or "".
-        topic / round / rounds: for a roundtable (rounds > 0); round counts from 0.
+        topic / round / rounds: for a roundtable (rounds > 0); round counts from 0, and the one
+            after the last is the synthesis.
+        order / positions: how the roundtable goes; where its participants stood in the end.
         can_pull / pull_kinds: whether the engine may ask for more by markers, and for what.
         in_run: it may ask for the same kinds while it works, by a tool.
         asker: the name of the one whose prompt it is ("" = not told).
@@ -222,6 +226,8 @@ class PackRequest:
     budget_from: str = "default"
     token_factor: float = 1.0
     in_run: bool = False
+    order: Order = "sequential"
+    positions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
