@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -292,6 +294,17 @@ def test_the_rules_teach_blocks_as_they_are_read(kinds, variant):
         assert taught.of(SubtaskDone)
         assert taught.of(Verdict)[0].findings[0].severity == "high"
     assert bool(split_markers(taught.text)[1]) is bool(kinds)
+
+
+def test_the_reference_shows_blocks_that_are_read():
+    page = Path("docs/reference/blocks.md").read_text("utf-8")
+    examples = re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(examples) >= len(BLOCK_WORDS)
+    for example in examples:
+        answer = split_blocks(example)
+        assert (len(answer.found), answer.faults, answer.text) == (1, (), ""), example
+    assert split_blocks(page).found == ()
+    assert all(f"| `{word}` |" in page for word in BLOCK_WORDS)
 
 
 # --- streams -------------------------------------------------------------------------------
