@@ -11,6 +11,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from adapters.discord.commands import command_tree, sync_if_changed
+from adapters.discord.events import public_of
 from adapters.discord.missed import missed
 from adapters.discord.receiving import Receiver
 
@@ -92,8 +93,25 @@ class MootClient(discord.Client):
     async def on_guild_available(self, guild: discord.Guild) -> None:
         """A server comes into view: with every new session, and after a breakdown of its own."""
         if self._receiver is not None:
+            self._tell_closed(guild)
             for message in await missed(guild):
                 self._receiver.message(message)
+
+    async def on_guild_channel_update(self, _: Any, after: discord.abc.GuildChannel) -> None:
+        """A channel changed, maybe who may read it."""
+        if self._receiver is not None:
+            self._receiver.channel(after)
+
+    async def on_guild_role_update(self, _: Any, after: discord.Role) -> None:
+        """What everybody may do shows in all channels."""
+        if after.is_default():
+            self._tell_closed(after.guild)
+
+    def _tell_closed(self, guild: discord.Guild) -> None:
+        """Name the channels that not everybody may read: that must not wait for a message."""
+        for channel in guild.channels:
+            if self._receiver is not None and not public_of(channel):
+                self._receiver.channel(channel)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         """So is one called that the session's beginning did not list as unavailable."""

@@ -26,11 +26,17 @@ WRITTEN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something happened. ``thread`` is empty at channel level and in a direct message."""
+    """Where something happened. ``thread`` is empty at channel level and in a direct message.
+
+    ``apart``: a private thread. ``public``: everybody in the server may read the channel (the
+    thread's parent); ``None`` if that is not known.
+    """
 
     space: str
     channel: str
     thread: str = ""
+    apart: bool = False
+    public: bool | None = None
 
     @property
     def direct(self) -> bool:
@@ -48,10 +54,19 @@ def place_of(channel: Any, guild_id: int | None) -> Place | None:
     if guild_id is None:
         return Place("", str(channel.id))
     if isinstance(channel, discord.Thread):
-        return Place(str(guild_id), str(channel.parent_id), str(channel.id))
+        private = channel.type is discord.ChannelType.private_thread
+        return Place(str(guild_id), str(channel.parent_id), str(channel.id), private)
     if isinstance(channel, discord.abc.GuildChannel):
         return Place(str(guild_id), str(channel.id))
     return None
+
+
+def public_of(channel: Any) -> bool | None:
+    """Whether @everyone may view a channel; ``None`` when it or its server is not known."""
+    if not isinstance(channel, discord.abc.GuildChannel):
+        return None
+    everyone = channel.guild.get_role(channel.guild.id)
+    return None if everyone is None else channel.permissions_for(everyone).view_channel
 
 
 # --- people --------------------------------------------------------------------------------
@@ -111,6 +126,8 @@ def message_event(
         mentions_others=others,
         direct=place.direct,
         in_thread=bool(place.thread),
+        public=place.public,
+        apart=place.apart,
     )
 
 
@@ -139,6 +156,8 @@ def edit_event(
         mentions_others=event.mentions_others,
         direct=event.direct,
         in_thread=event.in_thread,
+        public=event.public,
+        apart=event.apart,
     )
 
 
@@ -158,6 +177,8 @@ def delete_event(
         sent_at=now,
         direct=place.direct,
         in_thread=bool(place.thread),
+        public=place.public,
+        apart=place.apart,
     )
 
 
@@ -192,6 +213,8 @@ def command_event(
         mentions_us=True,
         direct=place.direct,
         in_thread=bool(place.thread),
+        public=place.public,
+        apart=place.apart,
     )
 
 
@@ -209,4 +232,23 @@ def button_event(interaction: Any, place: Place, author: Author) -> ChatEvent:
         sent_at=interaction.created_at.timestamp(),
         direct=place.direct,
         in_thread=bool(place.thread),
+        public=place.public,
+        apart=place.apart,
+    )
+
+
+def channel_event(channel: Any, now: float) -> ChatEvent | None:
+    """Who may read a channel changed, or came to be known; ``None`` for what is none."""
+    place = place_of(channel, channel.guild.id)
+    if place is None or place.thread:
+        return None
+    return ChatEvent(
+        key=place.key(),
+        event_id=f"{CHAT}:{channel.id}:channel:{now:.6f}",
+        message_id="",
+        author=Author(id="", name="somebody", kind="bot", trusted=False),
+        text="",
+        kind="channel",
+        sent_at=now,
+        public=public_of(channel),
     )

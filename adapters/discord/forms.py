@@ -79,6 +79,8 @@ def form_event(interaction: Any, place: Place, author: Author) -> ChatEvent | No
         mentions_us=True,
         direct=place.direct,
         in_thread=bool(place.thread),
+        public=place.public,
+        apart=place.apart,
         values=dict(_values(interaction.data.get("components") or ())),
     )
 

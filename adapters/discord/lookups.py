@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Any
 
 import discord
 import structlog
 
-from adapters.discord.events import Place, author_of, place_of, role_grants
+from adapters.discord.events import Place, author_of, place_of, public_of, role_grants
 from adapters.discord.faults import answered
 from adapters.discord.wording import Me
 from core.model import Author
@@ -57,7 +58,9 @@ class Lookups:
         if known is None:
             known = Place(str(guild_id), str(channel_id))
         _keep(self._places, channel_id, known)
-        return known
+        if known.direct:
+            return replace(known, public=False)
+        return replace(known, public=public_of(self._client.get_channel(int(known.channel))))
 
     async def author(self, user: Any, place: Place, *, webhook: bool = False) -> Author:
         """Who this is. A direct message brings only the account, so membership is looked up.

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import discord
 import structlog
@@ -71,6 +72,10 @@ class Receiver:
             make = partial(self._delete_event, channel_id, guild_id, ident, time.time(), before)
             self._put(channel_id, make)
 
+    def channel(self, channel: Any) -> None:
+        """Who may read a channel changed, or came to be known."""
+        self._put(channel.id, partial(self._channel_event, channel))
+
     def interaction(self, interaction: discord.Interaction) -> None:
         """A command, a click or a form: it waits its turn, its answer has three seconds."""
         channel_id = interaction.channel_id
@@ -130,6 +135,9 @@ class Receiver:
     ) -> ChatEvent | None:
         place = await self._asking.place(None, channel_id, guild_id)
         return events.delete_event(channel_id, ident, place, now, before)
+
+    async def _channel_event(self, channel: Any) -> ChatEvent | None:
+        return events.channel_event(channel, time.time())
 
     async def _interaction_event(
         self, interaction: discord.Interaction, channel_id: int

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -31,10 +32,11 @@ from adapters.slack.events import (
 from adapters.slack.forms import errors_of, place_of, to_form, to_view
 from adapters.slack.layout import note
 from adapters.slack.names import People
+from adapters.slack.places import public_of, to_conversion
 from adapters.slack.render import render
 from adapters.slack.text import mentioned_people, raw_text, unnamed_channels
 from core.errors import ChatRefused, MootError
-from core.model import ConversationKey, Reply
+from core.model import ChatEvent, ConversationKey, Reply
 from core.ports import Accept
 
 log = structlog.get_logger()
@@ -128,23 +130,34 @@ class Inbox:
     # --- listeners -------------------------------------------------------------------------
 
     async def _on_event(self, body: dict[str, Any]) -> None:
+        conversion = to_conversion(body, self._me, time.time())
+        if conversion is not None:
+            self._people.forget(conversion.key.channel)
+            await self._accept(conversion)
         if to_event(body, self._me, Directory()) is None:
             return
         event = body["event"]
         message = event.get("message") or event.get("previous_message") or event
-        known = await self._people.look_up(
-            self._me, ids_in(message), unnamed_channels(raw_text(message))
-        )
+        here = str(event.get("channel") or "")
+        # A mention's event does not say what kind of channel it is in; a message's does.
+        kept = event.get("channel_type") is not None and not self._people.knows(here)
+        channels = set(unnamed_channels(raw_text(message))) | (set() if kept else {here})
+        known = await self._people.look_up(self._me, ids_in(message), channels)
         translated = to_event(body, self._me, known)
         if translated is not None:
-            await self._accept(translated)
+            await self._take(translated, body, known)
+
+    async def _take(self, event: ChatEvent, body: Json, known: Directory) -> Reply | None:
+        """Hand over, with what is told of the channel."""
+        return await self._accept(replace(event, public=public_of(body, event.key.channel, known)))
 
     async def _on_command(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
         raw = str(body.get("text") or "")
         users = (str(body.get("user_id") or ""), *mentioned_people(raw))
-        known = await self._people.look_up(self._me, users, unnamed_channels(raw))
+        channels = (channel_of(body), *unnamed_channels(raw))
+        known = await self._people.look_up(self._me, users, channels)
         event = to_command(body, self._me, known, time.time())
-        reply = await self._accept(event)
+        reply = await self._take(event, body, known)
         if reply is None:
             await ack()
         elif reply.form is not None:
@@ -155,8 +168,9 @@ class Inbox:
 
     async def _on_action(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
         user = str((body.get("user") or {}).get("id") or "")
-        event = to_button(body, self._me, await self._people.look_up(self._me, (user,)))
-        reply = await self._accept(event) if event is not None else None
+        known = await self._people.look_up(self._me, (user,), (channel_of(body),))
+        event = to_button(body, self._me, known)
+        reply = await self._take(event, body, known) if event is not None else None
         await ack()
         if reply is not None and reply.form is not None and event is not None:
             self._later(self._open(body, user, event.key, reply))
@@ -165,9 +179,9 @@ class Inbox:
 
     async def _on_form(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
         user = str((body.get("user") or {}).get("id") or "")
-        known = await self._people.look_up(self._me, (user,))
+        known = await self._people.look_up(self._me, (user,), (channel_of(body),))
         event = to_form(body, self._me, known, time.time())
-        reply = await self._accept(event) if event is not None else None
+        reply = await self._take(event, body, known) if event is not None else None
         if reply is not None and reply.errors:
             await ack(response_action="errors", errors=errors_of(reply, body["view"]))
         else:

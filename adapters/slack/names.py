@@ -16,6 +16,7 @@ import structlog
 
 from adapters.slack.api import Api
 from adapters.slack.events import Directory, Identity, Person
+from adapters.slack.places import is_public
 from core.errors import MootError
 
 log = structlog.get_logger()
@@ -40,6 +41,9 @@ class _Cache(Generic[T]):
         _, value = self._kept.get(key, (0.0, None))
         return value
 
+    def drop(self, key: str) -> None:
+        self._kept.pop(key, None)
+
     def put(self, key: str, value: T | None) -> None:
         self._kept[key] = (time.monotonic() + (KEEP_FAILURE_S if value is None else KEEP_S), value)
         self._kept.move_to_end(key)
@@ -54,20 +58,31 @@ class People:
         self._api = api
         self._deadline_s = deadline_s
         self._people: _Cache[Person] = _Cache()
-        self._channels: _Cache[str] = _Cache()
+        self._channels: _Cache[tuple[str, bool]] = _Cache()
 
     async def look_up(
         self, me: Identity, users: Iterable[str], channels: Iterable[str] = ()
     ) -> Directory:
         """What is known of these ids when the deadline has passed, at the latest."""
-        users, channels = tuple(dict.fromkeys(users)), tuple(dict.fromkeys(channels))
+        users = tuple(dict.fromkeys(users))
+        channels = tuple(c for c in dict.fromkeys(channels) if c and not c.startswith("D"))
         asks = [self._person(u, me) for u in users if not self._people.fresh(u)]
         asks += [self._channel(c) for c in channels if not self._channels.fresh(c)]
         if asks:
             await self._within_deadline(asks)
         people = {u: p for u in users if (p := self._people.get(u)) and self._people.fresh(u)}
-        named = {c: n for c in channels if (n := self._channels.get(c))}
-        return Directory(people, named)
+        found = {c: told for c in channels if (told := self._channels.get(c))}
+        # A name may be old; whether a channel is public may not.
+        public = {c: told[1] for c, told in found.items() if self._channels.fresh(c)}
+        return Directory(people, {c: told[0] for c, told in found.items()}, public)
+
+    def knows(self, channel: str) -> bool:
+        """Whether a channel was looked up (or tried) lately: then asking for it costs nothing."""
+        return self._channels.fresh(channel)
+
+    def forget(self, channel: str) -> None:
+        """A channel has changed: look it up anew."""
+        self._channels.drop(channel)
 
     async def _within_deadline(self, asks: list[Coroutine[Any, Any, None]]) -> None:
         tasks = [asyncio.ensure_future(ask) for ask in asks]
@@ -89,7 +104,7 @@ class People:
             channel,
             "conversations.info",
             {"channel": channel},
-            lambda got: one_line(str(got["channel"]["name"])),
+            lambda got: (one_line(str(got["channel"]["name"])), is_public(got["channel"])),
         )
 
     async def _ask(

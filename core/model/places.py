@@ -41,7 +41,7 @@ class Author:
     trusted: bool = True
 
 
-EventKind = Literal["message", "command", "button", "form", "edit", "delete"]
+EventKind = Literal["message", "command", "button", "form", "edit", "delete", "channel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class ChatEvent:
         direct: a direct message, where everything is addressed to us.
         in_thread: the message was written inside a thread (not at channel level).
         public: whether everybody in the space may read the channel; ``None`` if it does not tell.
+            An event of kind ``channel`` tells nothing else.
+        apart: it happened in a private thread, which not everybody in its channel can read.
         values: what was filled in, by field name (``form`` events; ``command`` names the form's).
     """
 
@@ -80,6 +82,7 @@ class ChatEvent:
     direct: bool = False
     in_thread: bool = False
     public: bool | None = None
+    apart: bool = False
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 

@@ -18,6 +18,7 @@ from core.model import (
     Said,
 )
 from core.records.derived import forget
+from core.records import sessions
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
 
@@ -250,6 +251,7 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
     MessageRow.update(text="", deleted_at=now).where(MessageRow.id == row.id).execute()
     MessageIndex.delete().where(MessageIndex.rowid == row.id).execute()
     forget([row.id])
+    sessions.end_told(row.conversation_id, row.sent_at)
     return row.id
 
 

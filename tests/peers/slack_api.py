@@ -65,6 +65,7 @@ class WebApi:
         faults: what goes wrong, first match first.
         slow / hang: seconds by which a method answers late; methods that never answer.
         person_flags: fields put into ``users.info`` answers, by user id.
+        channel_flags: fields put into ``conversations.info`` answers, by channel id.
         keeps_metadata: whether the metadata of posts can be read back.
         page_max: messages in one answer at most; Slack may give fewer than were asked for.
         member_of: channels that the bot was invited to.
@@ -80,6 +81,7 @@ class WebApi:
         self.page_max = 999
         self.member_of: set[str] = set()
         self.person_flags: dict[str, Json] = {}
+        self.channel_flags: dict[str, Json] = {}
         self.on_call: Callable[[str, str, Json], Awaitable[None]] | None = None
         self.faults: list[Fault] = []
         self.slow: dict[str, float] = {}
@@ -159,6 +161,7 @@ class WebApi:
         result = await self.forward("conversations.info", args, self.app["botToken"])
         if result["ok"]:
             result["channel"]["is_member"] = args["channel"] in self.member_of
+            result["channel"].update(self.channel_flags.get(args["channel"], {}))
         return result
 
     async def _views_open(self, args: Json) -> Json:

@@ -61,6 +61,8 @@ class Deliveries:
         order / mention_gap_s: which event types a mention makes, in which order, how far apart.
         refuse_links: how many of the next attempts to open a link fail.
         amend: fields put into the message events that arrive now (a subtype, files).
+        channel_types: another ``channel_type`` for the message events of a channel.
+        ext_shared: channels that are shared with another workspace.
     """
 
     def __init__(self, *, app: Json, bot_user: str, team: str, http: aiohttp.ClientSession) -> None:
@@ -74,6 +76,8 @@ class Deliveries:
         self.order: Order = "message-first"
         self.mention_gap_s = 0.0
         self.amend: Json = {}
+        self.channel_types: dict[str, str] = {}
+        self.ext_shared: set[str] = set()
         self.refuse_links = 0
         self.deliveries: list[Delivery] = []
         self.lost: list[Delivery] = []
@@ -117,6 +121,10 @@ class Deliveries:
     def arrived(self, payload: Json) -> None:
         """Send an event_callback payload on to the app, as the test wants it to arrive."""
         event = payload["event"]
+        channel = event.get("channel", "")
+        payload["is_ext_shared_channel"] = channel in self.ext_shared
+        if channel in self.channel_types and "channel_type" in event:
+            event["channel_type"] = self.channel_types[channel]
         if self.amend and event.get("type") in ("message", "app_mention"):
             subtype = self.amend.get("subtype") if event["type"] == "message" else None
             event.update({k: v for k, v in self.amend.items() if k != "subtype"})

@@ -1,0 +1,49 @@
+"""PURE: whether everybody in the workspace may read a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adapters.slack.events import CHAT, Directory, Identity
+from core.model import Author, ChatEvent, ConversationKey
+
+Json = Mapping[str, Any]
+# What Slack writes into a channel that was converted.
+CONVERSIONS = {"channel_convert_to_private": False, "channel_convert_to_public": None}
+SHARED = ("is_shared", "is_ext_shared", "is_pending_ext_shared", "is_org_shared")
+CLOSED = ("is_private", "is_group", "is_im", "is_mpim")
+
+
+def is_public(channel: Json) -> bool:
+    """A ``conversations.info`` answer: open to every member, and to nobody of another workspace."""
+    return not any(channel.get(flag) for flag in (*CLOSED, *SHARED))
+
+
+def public_of(body: Json, channel: str, known: Directory) -> bool | None:
+    """What a delivery and a recent look-up tell of its channel; ``None``: nothing."""
+    if not channel or channel.startswith("D"):
+        return False
+    kind = str((body.get("event") or {}).get("channel_type") or "")
+    if body.get("is_ext_shared_channel") or kind not in ("", "channel"):
+        return False
+    told = known.public.get(channel)
+    return told if told is not None else True if kind == "channel" else None
+
+
+def to_conversion(body: Json, me: Identity, now: float) -> ChatEvent | None:
+    """A channel was converted. That it is public now is believed when a look-up says so."""
+    event = body.get("event") or {}
+    subtype, channel = event.get("subtype"), str(event.get("channel") or "")
+    if event.get("type") != "message" or subtype not in CONVERSIONS or not channel:
+        return None
+    return ChatEvent(
+        key=ConversationKey(CHAT, me.team_id, channel, ""),
+        event_id=f"{CHAT}:{me.team_id}:{channel}:{event.get('ts')}:{subtype}",
+        message_id="",
+        author=Author("", "somebody", "bot", trusted=False),
+        text="",
+        kind="channel",
+        sent_at=now,
+        public=CONVERSIONS[str(subtype)],
+    )
