@@ -300,9 +300,9 @@ def test_the_reference_shows_blocks_that_are_read():
     page = Path("docs/reference/blocks.md").read_text("utf-8")
     examples = re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(examples) >= len(BLOCK_WORDS)
-    for example in examples:
-        answer = split_blocks(example)
-        assert (len(answer.found), answer.faults, answer.text) == (1, (), ""), example
+    for shown in examples:
+        answer = split_blocks(shown)
+        assert (len(answer.found), answer.faults, answer.text) == (1, (), ""), shown
     assert split_blocks(page).found == ()
     assert all(f"| `{word}` |" in page for word in BLOCK_WORDS)
 
