@@ -38,9 +38,7 @@ class Claude:
     name = "claude"
     programs = ("claude",)
     ping = None
-    traits = EngineTraits(
-        system_prompt=True, resumes=True, in_run_pull=True, small_model="haiku"
-    )
+    traits = EngineTraits(system_prompt=True, resumes=True, in_run_pull=True, small_model="haiku")
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

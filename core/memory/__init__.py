@@ -1,1 +1,1 @@
-"""Memory: finding the right message again. Keywords for now; Chroma joins in a later issue."""
+"""Compressed memory: the older part of a conversation as topics, each statement with its source."""

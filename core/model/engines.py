@@ -19,6 +19,7 @@ class EngineTraits:
         local: runs a small local model; gets the light variant of a pack.
         in_run_pull: takes an MCP server by URL and bearer token for one run (``EngineTask.pulls``).
         permissions: the modes it can be held to.
+        small_model: a small fast model of it, for work in the background ("" = not known).
     """
 
     system_prompt: bool = False
@@ -26,6 +27,7 @@ class EngineTraits:
     local: bool = False
     in_run_pull: bool = False
     permissions: frozenset[Permission] = frozenset(("plan", "edit", "full"))
+    small_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

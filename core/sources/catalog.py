@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.sources import code, recall, retrieval, skills, work
+from core.sources import code, compressed, recall, retrieval, skills, work
 from core.sources.port import Source
 
 
@@ -13,6 +13,7 @@ def all_sources(folder: Path) -> tuple[Source, ...]:
     return (
         recall.SOURCE,
         retrieval.SOURCE,
+        compressed.SOURCE,
         work.SOURCE,
         skills.SOURCE,
         code.source(folder),

@@ -7,6 +7,7 @@ from peewee import Model
 from core.records.tables.base import MetaRow, Table
 from core.records.tables.chat import ConversationRow, EventRow, MessageIndex, MessageRow, OutboxRow
 from core.records.tables.links import BranchRow, LinkRow
+from core.records.tables.memory import SummarisedRow, SummaryRow, TopicRow
 from core.records.tables.plans import (
     ArtifactRow,
     AuditRow,
@@ -15,7 +16,7 @@ from core.records.tables.plans import (
     PlanRow,
     SubtaskRow,
 )
-from core.records.tables.work import PullRow, RunRow, TurnRow
+from core.records.tables.work import EngineSessionRow, PullRow, RunRow, TurnRow
 
 SCHEMA_VERSION = 2
 
@@ -28,6 +29,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     EventRow,
     RunRow,
     PullRow,
+    EngineSessionRow,
     OutboxRow,
     PlanRow,
     SubtaskRow,
@@ -37,6 +39,9 @@ ALL_TABLES: tuple[type[Model], ...] = (
     AuditRow,
     LinkRow,
     BranchRow,
+    SummaryRow,
+    SummarisedRow,
+    TopicRow,
 )
 
 __all__ = [
@@ -47,6 +52,7 @@ __all__ = [
     "BranchRow",
     "ConversationRow",
     "DecisionRow",
+    "EngineSessionRow",
     "EventRow",
     "FindingRow",
     "LinkRow",
@@ -58,6 +64,9 @@ __all__ = [
     "PullRow",
     "RunRow",
     "SubtaskRow",
+    "SummarisedRow",
+    "SummaryRow",
     "Table",
+    "TopicRow",
     "TurnRow",
 ]
