@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from core.context.followup import in_run_text
+from core.context.rules import EXAMPLES, KIND_HELP
 from core.model import PackRequest, Pull, PulledResult
 from core.pull import MAX_QUERY_CHARS, identity
 from core.records import runs
@@ -49,6 +50,12 @@ class InRun:
     deadline_s: float = DEADLINE_S
     _calls: int = 0
     _asking: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What may be asked for, each with a line of help."""
+        kinds = self.request.pull_kinds
+        return {kind: f"{KIND_HELP[kind]}; such as `{EXAMPLES[kind]}`" for kind in kinds}
 
     async def answer(self, pull: Pull) -> str:
         """The text for the agent; see ``core.ports.AnswerPull``."""
