@@ -201,6 +201,20 @@ def votes_text(turn: Turn, runs: Sequence[Run]) -> str:
     return "\n".join([*lines, *([f"\nMissing: {missing}."] if missing else [])])
 
 
+def stands(turn: Turn, runs: Sequence[Run]) -> tuple[str, ...]:
+    """Where each participant stands, one line each, for the one who sums up; their words raw."""
+    found = positions(turn, runs)
+    return tuple(
+        f"{seat_name(seat)}: "
+        + (
+            f"{found[n].stance} (confidence {found[n].confidence:.0%}): {found[n].summary}"
+            if n in found
+            else "gave no position"
+        )
+        for n, seat in enumerate(turn.seats)
+    )
+
+
 def missing_text(turn: Turn, runs: Sequence[Run]) -> str:
     """Who gave no answer in which round, and why; "" when nobody was missing."""
     told: list[str] = []
