@@ -68,10 +68,20 @@ def unlink(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:
     return bool(gone)
 
 
+_links_of = Prepared(
+    LinkRow,
+    lambda here: (
+        LinkRow.select()
+        .where((LinkRow.first == here) | (LinkRow.second == here))
+        .order_by(LinkRow.id)
+    ),
+)
+
+
 def linked(scene: Scene) -> tuple[Conversation, ...]:
     """The conversations linked with the scene's that it may still see, oldest link first."""
     here = scene.conversation.id
-    rows = LinkRow.select().where((LinkRow.first == here) | (LinkRow.second == here))
+    rows = _links_of.rows(here=here)
     others = [row.second_id if row.first_id == here else row.first_id for row in rows]
     return tuple(messages.get_conversation(other) for other in others if _both_see(scene, other))
 
@@ -120,16 +130,25 @@ def fork(scene: Scene, message_id: int, *, by: Actor, now: float) -> tuple[Branc
     return to_branch(row), messages.get_conversation(made.id)
 
 
+_branch = Prepared(
+    BranchRow,
+    lambda conversation: BranchRow.select().where(BranchRow.conversation == conversation),
+)
+_branches = Prepared(
+    BranchRow,
+    lambda parent: BranchRow.select().where(BranchRow.parent == parent).order_by(BranchRow.id),
+)
+
+
 def branch_of(conversation_id: int) -> Branch | None:
     """The branch that this conversation is, if it is one."""
-    row = BranchRow.get_or_none(BranchRow.conversation == conversation_id)
+    row = _branch.first(conversation=conversation_id)
     return to_branch(row) if row else None
 
 
 def branches_of(parent_id: int) -> tuple[Branch, ...]:
     """The branches that were forked from this conversation, oldest first."""
-    rows = BranchRow.select().where(BranchRow.parent == parent_id).order_by(BranchRow.id)
-    return tuple(to_branch(row) for row in rows)
+    return tuple(to_branch(row) for row in _branches.rows(parent=parent_id))
 
 
 def end_branch(
