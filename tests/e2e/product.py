@@ -126,6 +126,16 @@ class Product:
                 await self._changed.wait()
         return found[0]
 
+    async def command(self, *words: str) -> str:
+        """What another command of Moot prints beside the running one."""
+        beside = await asyncio.create_subprocess_exec(
+            str(MOOT), *words, "--config", str(self.config),
+            env=self.env, cwd=self.folder, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, _ = await beside.communicate()
+        assert beside.returncode == 0, out
+        return out.decode()
+
     async def kill(self) -> None:
         """kill -9, and nothing else: its children stay."""
         assert self._process is not None

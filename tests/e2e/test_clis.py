@@ -28,7 +28,7 @@ ENGINES = {
 
 
 @asynccontextmanager
-async def moot_with(*names: str, default: str = "plain"):
+async def moot_with(*names: str, default: str = "plain", **more):
     """Moot behind a loopback Slack, with these CLIs and a model that says ``default``."""
     for name in names:
         if name in NAMES:
@@ -39,6 +39,7 @@ async def moot_with(*names: str, default: str = "plain"):
                 "slack": {"enabled": True, "api_url": slack.api_url},
                 "access": {"allow": [f"slack:{ALICE}"]},
                 "engines": ENGINES,
+                **more,
             }
             env = {**Homes(folder, models.url).everything(), **slack.env()}
             async with Product(folder, settings, env) as product:
@@ -117,3 +118,46 @@ async def test_a_pull_goes_on_in_the_same_session():
         assert [run["hop"] for run in moot.logged("run.closed", engine="claude")] == [0, 1]
         followup = models.seen[-1].body["messages"][-1]
         assert "because of the mobile app" in json.dumps(followup)
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
+async def test_a_pull_while_it_works_is_shown_before_the_answer(name):
+    async with moot_with(name) as (moot, slack, models):
+        root = await slack.mention("We chose JWT because of the mobile app.")
+        await standing(slack, root, 1)
+        look = '@@fake lookup kind=memory query="JWT mobile" n=2@@'
+        await slack.say(f"why JWT? {look} --engine {name}", thread=root)
+        _, shown, answer = await standing(slack, root, 3)
+        assert "memory" in shown
+        assert "JWT mobile" in shown
+        assert "found" in shown
+        assert "because of the mobile app" in answer
+        # One process; the repeated Pull was not looked up again.
+        (closed,) = moot.logged("run.closed", engine=name)
+        assert (closed["hop"], closed["outcome"]) == (0, "answered")
+        assert len(moot.logged("pull.answered")) == 1
+        last = json.dumps(models.seen[-1].body)
+        assert "asked this before" in last
+        told = json.dumps([seen.body for seen in models.seen if seen.directive == "lookup"])
+        assert "You also have the tool" in told
+        receipt = await moot.command("pack", closed["run"], "--json")
+        (pulled,) = json.loads(receipt)["in_run"]
+        assert (pulled["kind"], pulled["query"]) == ("memory", "JWT mobile")
+        assert pulled["hits"] >= 1
+        assert pulled["chars"] > 0
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini"])
+async def test_without_a_server_for_pulls_markers_serve(name):
+    async with moot_with(name, default="history", pull={"in_run": False}) as (moot, slack, models):
+        root = await slack.mention("We chose JWT because of the mobile app.")
+        await standing(slack, root, 1)
+        await slack.say(
+            'why JWT? @@fake pull kind=memory query="JWT mobile" text="Let me look."@@ '
+            f"--engine {name}",
+            thread=root,
+        )
+        await standing(slack, root, 4)
+        assert not moot.logged("pulls.listening")
+        told = json.dumps([seen.body for seen in models.seen])
+        assert "You also have the tool" not in told
