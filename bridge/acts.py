@@ -107,7 +107,7 @@ class Acts:
         waits = turns.waiting(conversation.id)
         if full := self.full(waits):
             return full
-        mode = intention.mode or conversation.mode or self.policy.mode
+        mode = intention.mode or conversation.mode
         if isinstance(intention, Ask):
             engine = intention.engine or self.policy.default_seat.engine
             self._put(

@@ -17,17 +17,19 @@ from bridge.acts import IntakePolicy
 from bridge.commands import Names
 from bridge.delivery import Delivery
 from bridge.intake import Intake
-from bridge.load import LAST_RESORT, default_engine, load_engines, usable
+from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.pulls import Pulls
 from bridge.tables import read_tables
 from bridge.worker import Worker
 from config.settings import Settings
+from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
 from core.control import Slots
 from core.engines.process import run as run_engine
 from core.errors import BadSettings
 from core.house import House, Policy
+from core.memory.summarise import Summariser
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
 from core.records.thread import Records
@@ -134,6 +136,12 @@ async def running(
             slots=Slots(settings.runs.slots),
         )
         worker = Worker(house)
+        summariser = Summariser(
+            records,
+            summary_by(settings.memory, engines, default),
+            scratch=house.policy.scratch,
+            slots=house.slots,
+        )
         intake = Intake(
             records,
             Door((*settings.access.allow, *also_allow)),
@@ -147,8 +155,10 @@ async def running(
         try:
             await pulls.open()
             await worker.recover()
+            await summariser.recover()
             async with asyncio.TaskGroup() as group:
-                loops = [group.create_task(worker.run()), group.create_task(delivery.run())]
+                works = (worker.run(), delivery.run(), summariser.run())
+                loops = [group.create_task(work) for work in works]
                 try:
                     yield Moot(settings, records, intake, worker, delivery, default)
                 finally:
@@ -218,10 +228,37 @@ def names_of(settings: Settings, engines: Iterable[str], shipped: Path) -> Names
     )
 
 
+def terms_of(settings: Settings) -> HouseTerms:
+    """What the settings say of how agents are told: for all, by engine and by channel."""
+    context = settings.context
+    return HouseTerms(
+        budget_chars=context.budget_chars,
+        light_budget_chars=context.light_budget_chars,
+        delivery=context.delivery,
+        mode=context.mode,
+        engines={
+            name: EngineTerms(
+                budget_chars=entry.budget_chars,
+                budget_tokens=entry.budget_tokens,
+                delivery=entry.delivery,
+                # Codex runs models of this host with --oss.
+                local=True if "--oss" in entry.args else entry.local,
+                model=entry.model,
+            )
+            for name, entry in settings.engines.named.items()
+        },
+        channels={
+            name: ChannelTerms(entry.mode, entry.budget_chars, entry.delivery)
+            for name, entry in settings.channels.items()
+        },
+    )
+
+
 def _policy(settings: Settings, persona_folder: Path) -> Policy:
     context, runs = settings.context, settings.runs
     return Policy(
-        budget_chars=context.budget_chars,
+        terms=terms_of(settings),
+        sessions=context.sessions,
         max_per_message_chars=context.max_per_message_chars,
         history_messages=context.history_messages,
         max_followups=settings.pull.max_followups,

@@ -8,10 +8,11 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 
 import core.engines
-from config.settings import EngineEntry, Engines
+from config.tables import EngineEntry, Engines, Memory
 from core.engines.process.probe import probe
 from core.errors import BadSettings
-from core.model import EngineConfig, EngineInfo
+from core.memory.summarise import By
+from core.model import EXTRACT, EngineConfig, EngineInfo
 from core.ports import Engine
 
 # The order in which the first usable one is the default; engines of one's own come after.
@@ -98,3 +99,24 @@ def usable(info: EngineInfo) -> bool:
     if info.signed_in is None and info.name in ONLY_WITH_LOGIN:
         return False
     return info.installed and info.signed_in is not False
+
+
+def summary_by(settings: Memory, engines: Mapping[str, Engine], default: str) -> By:
+    """Who sums up what is older: the engine that is set, else the default one.
+
+    The stand-in of somebody without an engine cannot sum up, so then none does. Nothing is probed.
+
+    Raises:
+        BadSettings: the engine that is set does not exist.
+    """
+    wanted = settings.summary_engine
+    if wanted and wanted != EXTRACT and wanted not in engines:
+        there = ", ".join(sorted(engines))
+        raise BadSettings(
+            f"[memory] summary_engine is {wanted!r}; there are: {there} and {EXTRACT}."
+        )
+    name = wanted or (EXTRACT if default == LAST_RESORT else default)
+    if name == EXTRACT:
+        return By()
+    engine = engines[name]
+    return By(engine, settings.summary_model or engine.traits.small_model)

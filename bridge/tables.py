@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import cycle
 
 from bridge.commands import NOBODY, Convene, Names, parse_seats, parse_synthesizer
-from config.settings import Table
+from config.tables import Table
 from core.errors import BadInput, BadSettings
 from core.model import Participant, TableRules
 

@@ -1,60 +1,213 @@
-"""How a question is put to an engine: with the whole context, or as a follow-up in its session."""
+"""How a question is put to an engine: in full, as what is new to its session, or as a follow-up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
+from core.context.delta import Known, delta, learned
+from core.context.faults import build_fault_followup
 from core.context.followup import build_followup
-from core.model import ContextPack, EngineTask, PackRequest, PulledResult, Run
-from core.ports import Engine
+from core.context.speakers import participant_label
+from core.context.window import digest
+from core.model import (
+    ContextPack,
+    EngineTask,
+    EngineTraits,
+    Outcome,
+    PackRequest,
+    PulledResult,
+    Run,
+    Turn,
+)
+from core.records import sessions
+from core.records.sessions import EngineSession, SessionKey
+from core.streams import joined
+
+SPOKE = frozenset(("delta", "message", "thinking", "tool_start"))
+"""Events that show that the engine's session has taken the question in."""
+ROTATES = frozenset(("session-lost", "context-too-long"))
+"""Outcomes of a session that goes on which a new one, with the full pack, may mend: once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A way to put the question: a pack, and the engine session it goes to ("" = a new one)."""
+    """A way to put the question: a pack, and the engine session it goes to ("" = a new one).
+
+    ``base`` is what that session knew before; ``follow_up`` says that the pack is no pack but what
+    was pulled.
+    """
 
     pack: ContextPack
     resume: str = ""
+    base: Known = field(default_factory=Known)
+    follow_up: bool = False
 
     def of(self, task: EngineTask) -> EngineTask:
-        """``task`` with this pack and session."""
-        return replace(task, context=self.pack.context, prompt=self.pack.prompt, resume=self.resume)
+        """``task`` with this pack and session.
+
+        A session that goes on keeps the system text of its first turn, or has none: what is told
+        now goes with the prompt, for every engine alike.
+        """
+        if not self.resume:
+            return replace(task, context=self.pack.context, prompt=self.pack.prompt)
+        text = joined(self.pack.context, self.pack.prompt)
+        return replace(task, context="", prompt=text, resume=self.resume)
 
 
 def ways_to_ask(
     pack: ContextPack,
     request: PackRequest,
-    engine: Engine | None,
+    traits: EngineTraits | None,
     chain: Sequence[Run],
     pulled: Sequence[PulledResult],
+    session: EngineSession | None = None,
 ) -> tuple[Asking, ...]:
-    """How to ask: as it is, or for a follow-up in the same session, else with everything again.
+    """How to ask: in the session that goes on where there is one, else (or then) in a new one.
 
     Args:
         pack: what is told when everything is told.
         request: what the pack was built for.
-        engine: who is asked; ``None`` when there is no engine of that name.
+        traits: of the engine that is asked; ``None`` when there is no engine of that name.
         chain: the answered hops before this one, in order; empty for a first question.
         pulled: what the last of them asked for.
+        session: the participant's session, where delta delivery is on.
     """
     if not chain:
-        return (Asking(pack),)
-    last = not request.can_pull
+        afresh = Asking(pack)
+        if session is None:
+            return (afresh,)
+        new = replace(delta(pack, session.known), resumed=True)
+        return (Asking(new, session.session, session.known), afresh)
     earlier = "\n\n".join(run.answer for run in chain if run.answer)
-    whole = build_followup(request, pulled, last=last, earlier=earlier)
-    afresh = Asking(replace(pack, prompt=whole))
-    session = chain[-1].session
-    if engine is None or not engine.traits.resumes or not session:
+    faults = chain[-1].faults
+    afresh = Asking(replace(pack, prompt=_follow_up(request, pulled, faults, earlier)))
+    name = chain[-1].session
+    if traits is None or not traits.resumes or not name:
         return (afresh,)
+    base = session.known if session is not None and session.session == name else Known()
     brought = tuple(f"pulled {p.pull.kind}: {len(p.hits)} found" for p in pulled)
     short = replace(
         pack,
         reason="follow-up in the same session",
         sections=(),
+        conversation=(),
         message_ids=(),
+        announced=(),
         dropped=(),
-        prompt=build_followup(request, pulled, last=last),
+        resumed=True,
+        prompt=_follow_up(request, pulled, faults),
         notes=brought,
     )
-    return (Asking(short, session), afresh)
+    return (Asking(short, name, base, follow_up=True), afresh)
+
+
+def _follow_up(
+    request: PackRequest,
+    pulled: Sequence[PulledResult],
+    faults: Sequence[str],
+    earlier: str | None = None,
+) -> str:
+    """What the last answer asked for, and what was wrong with its blocks."""
+    texts: list[str] = []
+    if faults:
+        texts.append(build_fault_followup(request, faults, earlier=None if pulled else earlier))
+    if pulled or not faults:
+        last = not request.can_pull
+        texts.append(build_followup(request, pulled, last=last, earlier=earlier))
+    return "\n\n".join(texts)
+
+
+class Sitting:
+    """One run's part in an engine session. Its methods run on the records' thread.
+
+    What a session knows is noted when the run answered, and never before: until then it is as if
+    nothing of what was sent had arrived, so a crash or a stop leads to more being sent, not less.
+
+    Args:
+        key: whose session it is; ``None`` where sessions are not kept (the engine has none, or the
+            settings say so).
+        found: the session that can be gone on with.
+    """
+
+    def __init__(self, key: SessionKey | None, found: EngineSession | None) -> None:
+        self._key = key
+        self.found = found
+        self._row = 0
+        self._asking: Asking | None = None
+        self._compacted = False
+        self._spoke = False
+
+    def open(self, asking: Asking, now: float) -> None:
+        """The question is about to be put; this is written before the process exists."""
+        self._asking = asking
+        if self._key is None:
+            return
+        if not asking.resume:
+            parent = self.found.session if self.found else ""
+            known = Known().while_told(asking.pack)
+            self._row = sessions.begin(self._key, parent, known, now)
+        elif self.found is not None and asking.resume == self.found.session:
+            known = asking.base if asking.follow_up else asking.base.while_told(asking.pack)
+            self._row = self.found.id
+            sessions.go_on(self._row, known, now)
+
+    def rotate(self, why: str, asking: Asking, now: float) -> None:
+        """The session cannot be gone on with: the question goes to a new one."""
+        if self._row:
+            sessions.end(self._row, why)
+        self._spoke = self._compacted = False
+        self.open(asking, now)
+
+    def heard(self, kind: str) -> None:
+        """The engine said something (any thread)."""
+        self._spoke = self._spoke or kind in SPOKE
+
+    def named(self, name: str) -> None:
+        """The engine told the session's id."""
+        if self._row:
+            sessions.named(self._row, name)
+
+    def compacted(self) -> None:
+        """The engine replaced its history by a summary: the next turn tells everything again."""
+        self._compacted = True
+        if self._row and self._asking is not None:
+            sessions.unsure(self._row, self._after().compacted())
+
+    def settle(self, outcome: Outcome, visible: str, pulled: Iterable[str] = ()) -> None:
+        """The run is over; ``visible`` is what it said, ``pulled`` the kinds that it pulled."""
+        if not self._row or self._asking is None or self._key is None:
+            return
+        if outcome.session:
+            sessions.named(self._row, outcome.session)
+        if any(kind in sessions.DRAWS for kind in pulled):
+            sessions.drew(self._row)
+        if outcome.kind == "answered" or (outcome.kind == "empty" and outcome.usage.output_tokens):
+            own = digest(participant_label(self._key.seat), "", visible)
+            known = self._after().with_own(own)
+            sessions.learn(self._row, known.compacted() if self._compacted else known)
+        elif outcome.kind in ROTATES:
+            sessions.end(self._row, outcome.kind)
+        elif not self._asking.resume and not self._spoke:
+            sessions.end(self._row, "never answered")
+        elif outcome.kind in ("crashed", "stalled"):
+            sessions.failed(self._row)
+
+    def _after(self) -> Known:
+        """What the session knows once it has taken the question in."""
+        assert self._asking is not None
+        asking = self._asking
+        return asking.base if asking.follow_up else learned(asking.base, asking.pack)
+
+
+def session_key(
+    request: PackRequest, turn: Turn, cwd: str, traits: EngineTraits | None
+) -> SessionKey | None:
+    """Whose session a request goes to; ``None`` where there can be none.
+
+    Two seats that are the same participant would use one session at once: they get none.
+    """
+    seat = request.participant
+    if traits is None or not traits.resumes or turn.seats.count(seat) > 1:
+        return None
+    return SessionKey(turn.conversation_id, seat, cwd, request.permission)

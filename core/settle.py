@@ -38,6 +38,7 @@ from core.rounds import (
 from core.streams import explain, posing_as_answer
 from core.table import LASTING, speaker, waits
 from core.words import (
+    FRESH,
     in_run_text,
     label_of,
     pulled_text,
@@ -54,9 +55,9 @@ MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some second
 class Closing:
     """A run that has ended and is to be settled.
 
-    ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says that the engine's session
-    was lost and the full context was sent again; ``told_back`` that blocks which did not parse were
-    told back in this chain already.
+    ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says why the engine's session
+    had to give way to a new one, with the full context (an outcome's kind; "" = it did not);
+    ``told_back`` that blocks which did not parse were told back in this chain already.
     """
 
     run_id: str
@@ -65,7 +66,7 @@ class Closing:
     seat: Participant
     outcome: Outcome
     asked: tuple[Pull, ...]
-    fresh: bool
+    fresh: str
     max_followups: int
     told_back: bool = False
 
@@ -157,9 +158,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     say = _Say(closing, conversation, voice, now, later=later)
     say.looked_up()
     if closing.fresh:
-        say.notice(
-            "The engine's own session was gone: it was started afresh with the full context."
-        )
+        say.notice(FRESH[closing.fresh])
     run = runs.get_run(closing.run_id)
     said = 0 if later else tell(turn, run, now, visible)
     if state == "answered":

@@ -22,6 +22,17 @@ As slash commands: `/ask`, `/roundtable`, `/moot stop` … on Slack (inside a th
 `/ask`, `/roundtable`, `/stop` … on Discord."""
 
 
+FRESH = {
+    "session-lost": (
+        "The engine's own session was gone: it was started afresh with the full context."
+    ),
+    "context-too-long": (
+        "The engine's own session was full: it was started afresh with the full context."
+    ),
+}
+"""What a thread is told when an engine's session gave way to a new one, by what it came to."""
+
+
 def stop_button(turn_id: int) -> Button:
     """Ends the turn."""
     return Button(f"stop:{turn_id}", "Stop", "danger")

@@ -33,21 +33,26 @@ class Known:
     ``sections`` maps a section's name to the hash it was last told with; ``messages`` a record id
     to the digests it was last told with (``Told.whole``, ``Told.shown``). ``perhaps`` names
     sections that may have been told: the run that told them did not end well, or the session was
-    compacted since. They are told again, and when they are no more, that is said.
+    compacted since. They are told again, and when they are no more, that is said. ``own`` are
+    digests of what the participant itself said in the session.
     """
 
     sections: Mapping[str, str] = field(default_factory=dict[str, str])
     messages: Mapping[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
     perhaps: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
 
     def holds(self, piece: Told) -> bool:
-        """Whether the session was told this message as it is due now, or whole."""
+        """Whether the session has this message: as it is due now, or whole, or said it itself."""
+        if not piece.whole:
+            return False
         whole, shown = self.messages.get(piece.id, ("", ""))
-        return bool(piece.whole) and whole == piece.whole and shown in (piece.shown, whole)
+        told = whole == piece.whole and shown in (piece.shown, whole)
+        return told or piece.whole in self.own
 
-    def with_own(self, message_id: int, whole: str) -> Known:
-        """As well: a message that the participant itself said in this session."""
-        return replace(self, messages=_newest({**self.messages, message_id: (whole, whole)}))
+    def with_own(self, whole: str) -> Known:
+        """As well: a message (its digest) that the participant itself said in this session."""
+        return replace(self, own=(*self.own, whole)[-KEPT_MESSAGES:])
 
     def while_told(self, pack: ContextPack) -> Known:
         """While ``pack`` is on its way: what it brings anew is not sure to be known, old or new."""
@@ -57,6 +62,7 @@ class Known:
             {name: h for name, h in self.sections.items() if hashes.get(name) == h},
             {id_: digests for id_, digests in self.messages.items() if id_ not in new},
             tuple(dict.fromkeys((*self.perhaps, *self.sections, *hashes))),
+            self.own,
         )
 
     def compacted(self) -> Known:
@@ -66,15 +72,16 @@ class Known:
     def dump(self) -> str:
         """As it is stored: JSON of ours."""
         told = {str(id_): list(digests) for id_, digests in self.messages.items()}
-        stored = {"sections": dict(self.sections), "messages": told, "perhaps": self.perhaps}
-        return json.dumps(stored)
+        stored = {"sections": dict(self.sections), "messages": told}
+        return json.dumps({**stored, "perhaps": self.perhaps, "own": self.own})
 
 
 def load_known(stored: str) -> Known:
     """What ``Known.dump`` stored; nothing for an empty text."""
     data = json.loads(stored or "{}")
     told = {int(id_): (pair[0], pair[1]) for id_, pair in data.get("messages", {}).items()}
-    return Known(data.get("sections", {}), told, tuple(data.get("perhaps", ())))
+    perhaps, own = (tuple(data.get(name, ())) for name in ("perhaps", "own"))
+    return Known(data.get("sections", {}), told, perhaps, own)
 
 
 def delta(pack: ContextPack, known: Known) -> ContextPack:
@@ -111,7 +118,7 @@ def learned(known: Known, pack: ContextPack) -> Known:
     for piece in pack.conversation:
         if piece.id and not known.holds(piece):
             messages[piece.id] = (piece.whole, piece.shown)
-    return Known(sections, _newest(messages))
+    return Known(sections, _newest(messages), own=known.own)
 
 
 def _is_kept(name: str) -> bool:

@@ -251,6 +251,7 @@ def receipt(pack: ContextPack) -> dict[str, Any]:
         "reason": pack.reason,
         "delivery": pack.delivery,
         "variant": pack.variant,
+        "resumed": pack.resumed,
         "delta": pack.delta,
         "budget": pack.budget_chars,
         "budget_from": pack.budget_from,

@@ -17,8 +17,8 @@ from core.model import (
     Participant,
     Said,
 )
-from core.records.derived import forget
 from core.records import sessions
+from core.records.derived import forget
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
 

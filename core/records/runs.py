@@ -9,9 +9,12 @@ from typing import Any, cast
 
 from peewee import fn
 
+from core.context import tokens
 from core.model import InRunPull, Outcome, Participant, Pull, Run, RunState, Step, Turn
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, PullRow, RunRow, TurnRow
+
+FACTOR_RUNS = 24
 
 _runs_of = Prepared(
     RunRow,
@@ -244,6 +247,28 @@ def cut_open_run(run_id: str, now: float) -> Run:
 def give_up(run_id: str) -> None:
     """A cut run that will not be made again counts as answered: the thread is told."""
     RunRow.update(state="failed", outcome="crashed").where(RunRow.id == run_id).execute()
+
+
+_answered_by = Prepared(
+    RunRow,
+    lambda engine, limit: (
+        RunRow.select()
+        .where((RunRow.engine == engine) & (RunRow.state == "answered") & (RunRow.hop == 0))
+        .order_by(RunRow.opened_at.desc())
+        .limit(limit)
+    ),
+)
+
+
+def token_factor(engine: str) -> float:
+    """What this engine's estimates are corrected by, from what its newest runs reported."""
+    samples: list[tuple[int, int]] = []
+    for row in _answered_by.rows(engine=engine, limit=FACTOR_RUNS):
+        told, usage = json.loads(row.receipt), json.loads(row.usage)
+        reported = usage.get("input_tokens", 0)
+        if reported and not told.get("resumed") and "token_factor" in told:
+            samples.append((round(told["estimated_tokens"] / told["token_factor"]), reported))
+    return tokens.token_factor(samples)
 
 
 def find_run(prefix: str) -> dict[str, Any] | None:

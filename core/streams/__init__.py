@@ -13,7 +13,16 @@ from core.streams.lines import (
     whole_characters,
 )
 from core.streams.reader import LineReader
-from core.streams.say import MASK, explain, joined_prompt, plain, redact, secret_values, tail
+from core.streams.say import (
+    MASK,
+    explain,
+    joined,
+    joined_prompt,
+    plain,
+    redact,
+    secret_values,
+    tail,
+)
 
 __all__ = [
     "MASK",
@@ -26,6 +35,7 @@ __all__ = [
     "float_of",
     "get",
     "int_of",
+    "joined",
     "joined_prompt",
     "list_of",
     "plain",

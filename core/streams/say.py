@@ -47,10 +47,14 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _SECRETS.sub(MASK, text)
 
 
+def joined(context: str, prompt: str) -> str:
+    """The context and the prompt as one text."""
+    return f"{context}\n\n---\n\n{prompt}" if context else prompt
+
+
 def joined_prompt(context: str, prompt: str) -> bytes:
     """What goes to the stdin of an engine that takes the context and the prompt as one text."""
-    text = f"{context}\n\n---\n\n{prompt}" if context else prompt
-    return text.replace("\0", "").encode("utf-8", "replace")
+    return joined(context, prompt).replace("\0", "").encode("utf-8", "replace")
 
 
 def plain(text: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from peewee import SqliteDatabase
 
 from bridge.app import channels_of, project_of
-from config.settings import Project as ProjectEntry
+from config.tables import Project as ProjectEntry
 from config.settings import load_settings
 from core.model import ConversationKey, Scene
 from core.records import messages, scope

@@ -135,7 +135,7 @@ def test_delivered_before_and_delta_cover_the_full_pack(steps):
             known = load_known(learned(known, told).dump())
             answer = agent(next_id(), step["answer"], ARCHITECT)
             said.append(answer)
-            known = known.with_own(answer.id, digest_of(answer, Speakers(said)))
+            known = known.with_own(digest_of(answer, Speakers(said)))
             session.messages[answer.id] = ("architect (claude)", answer.text)
 
 
@@ -168,7 +168,7 @@ def test_with_nothing_known_it_is_the_full_pack():
 
 def test_only_what_is_new_and_the_standing_are_told():
     answer = agent(4, "My answer.")
-    known = after_first().with_own(4, digest_of(answer, Speakers(())))
+    known = after_first().with_own(digest_of(answer, Speakers(())))
     pack, full = told(known, *FIRST, human(3, "and?"), answer, human(5, "news"))
     assert pack.delta
     assert [s.name for s in pack.sections if s.text] == ["update", "recent", "role"]
@@ -283,8 +283,14 @@ def test_the_receipt_of_a_delta_tells_what_was_withheld():
 
 def test_knowledge_is_bounded_and_comes_back_as_it_was_stored():
     many = {n: (f"w{n}", f"s{n}") for n in range(KEPT_MESSAGES)}
-    known = Known({"plan": "abc"}, many).with_own(KEPT_MESSAGES, "own")
-    assert len(known.messages) == KEPT_MESSAGES
-    assert 0 not in known.messages
+    known = Known({"plan": "abc"}, many, ("code",))
+    pack, _ = told(known, human(KEPT_MESSAGES + 7, "one more"))
+    more = learned(known, pack).messages
+    assert len(more) == KEPT_MESSAGES
+    assert 0 not in more
+    assert KEPT_MESSAGES + 7 in more
+    for n in range(KEPT_MESSAGES + 1):
+        known = known.with_own(f"own {n}")
+    assert len(known.own) == KEPT_MESSAGES
     assert load_known(known.dump()) == known
     assert load_known("") == load_known("{}") == Known()

@@ -6,7 +6,9 @@ from importlib.resources import files
 
 import pytest
 
+from bridge.app import terms_of
 from config.settings import Settings, SettingsError, load_settings
+from core.context.terms import ChannelTerms, EngineTerms
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +39,7 @@ def test_every_key_is_in_default_toml():
     listed = tomllib.loads(files("config").joinpath("default.toml").read_text("utf-8"))
     secret = {"bot_token", "app_token", "signing_secret", "token"}
     for name, field in Settings.model_fields.items():
-        if name in ("projects", "engines"):
+        if name in ("projects", "engines", "channels"):
             continue
         keys = set(field.annotation.model_fields) - secret
         assert keys == set(listed[name]), name
@@ -101,6 +103,12 @@ def test_a_token_switches_its_chat_on(monkeypatch):
         ("[access]\nallow = ['discord:kim']", "ids, not names"),
         ("[access]\nallow = ['discord:1:role:']", "'discord:1:role:' is not of"),
         ("[projects.a]\npath = '.'\nchannels = ['C123']", "'C123' is no channel"),
+        ("[channels.C123]\nmode = 'full'", "'C123' is no channel"),
+        ("[channels.'slack:general']\nmode = 'full'", "'slack:general' is no channel"),
+        ("[channels.'*']\nmode = 'full'", "'*' is no channel"),
+        ("[channels.'slack:C1']\nmoed = 'full'", "did you mean mode?"),
+        ("[channels.'slack:C1']\ndelivery = 'pull'", "[channels] slack:C1.delivery"),
+        ("[engines.claude]\nbudget_token = 9", "did you mean budget_tokens?"),
         ("[projects.a]\npath = '.'\nchannels = ['slack:#general']", "ids, not names"),
         ("[roundtable]\nrounds = 9", "[roundtable] rounds"),
         ("[projects.a]\nchannels = []", "[projects] a.path"),
@@ -157,3 +165,25 @@ def test_a_wrong_secret_is_never_quoted(tmp_path, monkeypatch):
     except SettingsError as error:
         said = str(error)
     assert "hidden-value" not in said
+
+
+def test_how_agents_are_told_is_read_for_engines_and_channels(tmp_path):
+    path = tmp_path / "moot.toml"
+    path.write_text(
+        "[context]\nsessions = false\n"
+        "[engines.gemini]\nbudget_chars = 90000\nbudget_tokens = 20000\ndelivery = 'push'\n"
+        "[engines.codex]\nargs = ['--oss']\n[engines.acme]\nuse = 'x:Y'\nlocal = true\n"
+        "[channels.'slack:C1']\nmode = 'full'\nbudget_chars = 40000\ndelivery = 'hybrid'\n"
+    )
+    terms = terms_of(settings := load_settings(path))
+    assert settings.context.sessions is False
+    assert terms.engines["gemini"] == EngineTerms(90_000, 20_000, "push")
+    assert terms.engines["codex"].local is True
+    assert terms.engines["acme"].local is True
+    assert terms.engines["claude"] == EngineTerms()
+    assert terms.channels == {"slack:C1": ChannelTerms("full", 40_000, "hybrid")}
+    assert (terms.budget_chars, terms.light_budget_chars, terms.delivery) == (
+        60_000,
+        16_000,
+        "hybrid",
+    )

@@ -1,0 +1,217 @@
+"""The tables of the settings: what each may hold. ``default.toml`` says what every key means."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+# An id is told from a name where the platform's ids have a form; other chats may have any.
+_PLACE = r"slack:[A-Z][A-Z0-9_]*|discord:\d+|(?!slack:|discord:)[a-z][\w-]*:[^\s:]+"
+CHANNEL = re.compile(rf"\*|{_PLACE}")
+_ACCESS = re.compile(rf"\*|{_PLACE}|discord:\d+:role:\d+")
+
+
+class Section(BaseModel):
+    # A token copied with a blank at its end is the same token.
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class Storage(Section):
+    dir: Path
+
+    @field_validator("dir")
+    @classmethod
+    def _home(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+
+class Log(Section):
+    level: Literal["debug", "info", "warning", "error"]
+
+
+def _base_url(value: str, *schemes: str) -> str:
+    """An address of a platform: empty, or of one of these schemes and with a host."""
+    parts = urlsplit(value)
+    if value and not (parts.scheme in schemes and parts.hostname):
+        raise ValueError(f"not an address; it begins with {schemes[0]}:// or stays empty")
+    return value
+
+
+HttpUrl = Annotated[str, AfterValidator(lambda value: _base_url(value, "https", "http"))]
+SocketUrl = Annotated[str, AfterValidator(lambda value: _base_url(value, "wss", "ws"))]
+
+
+class Slack(Section):
+    enabled: bool | Literal["auto"]
+    mode: Literal["socket", "http"]
+    api_url: HttpUrl
+    host: str
+    port: int = Field(ge=0, le=65535)
+    bot_token: SecretStr = SecretStr("")
+    app_token: SecretStr = SecretStr("")
+    signing_secret: SecretStr = SecretStr("")
+
+    @property
+    def on(self) -> bool:
+        return bool(self.bot_token.get_secret_value()) if self.enabled == "auto" else self.enabled
+
+
+class Discord(Section):
+    enabled: bool | Literal["auto"]
+    api_url: HttpUrl
+    gateway_url: SocketUrl
+    token: SecretStr = SecretStr("")
+
+    @property
+    def on(self) -> bool:
+        return bool(self.token.get_secret_value()) if self.enabled == "auto" else self.enabled
+
+
+class Access(Section):
+    allow: tuple[str, ...]
+
+    @field_validator("allow")
+    @classmethod
+    def _shape(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if not _ACCESS.fullmatch(entry):
+                raise ValueError(
+                    f'{entry!r} is not of a known form; use "slack:U123", "discord:USER_ID", '
+                    '"discord:GUILD_ID:role:ROLE_ID" or "*": ids, not names'
+                )
+        return value
+
+
+Delivery = Literal["", "hybrid", "push"]
+Mode = Literal["", "lite", "standard", "full"]
+
+
+class EngineEntry(Section):
+    path: str = ""
+    model: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    base_url: str = ""
+    use: str = ""
+    budget_chars: int = Field(default=0, ge=0)
+    budget_tokens: int = Field(default=0, ge=0)
+    delivery: Delivery = ""
+    local: bool | None = None
+
+
+class Engines(BaseModel):
+    """``default`` beside one table per engine; a table of another name brings its own engine."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, EngineEntry] = Field(init=False)
+    default: str
+
+    def entry(self, name: str) -> EngineEntry:
+        return (self.__pydantic_extra__ or {}).get(name, EngineEntry())
+
+    @property
+    def named(self) -> dict[str, EngineEntry]:
+        return dict(self.__pydantic_extra__ or {})
+
+
+class Runs(Section):
+    at_once: int = Field(ge=0)
+    queue_limit: int = Field(ge=1)
+    idle_s: float = Field(gt=0)
+    total_s: float = Field(gt=0)
+
+    @property
+    def slots(self) -> int:
+        return self.at_once or max(2, os.cpu_count() or 1)
+
+
+class Context(Section):
+    budget_chars: int = Field(ge=4_000)
+    max_per_message_chars: int = Field(ge=200)
+    light_budget_chars: int = Field(ge=2_000)
+    mode: Mode
+    delivery: Literal["hybrid", "push"]
+    sessions: bool
+    history_messages: int = Field(ge=1)
+
+
+class Memory(Section):
+    summary_engine: str
+    summary_model: str
+
+
+class Channel(Section):
+    mode: Mode = ""
+    budget_chars: int = Field(default=0, ge=0)
+    delivery: Delivery = ""
+
+
+class PullSettings(Section):
+    max_followups: int = Field(ge=0, le=5)
+    in_run: bool
+    max_in_run: int = Field(ge=1, le=200)
+
+
+Seats = Annotated[tuple[str, ...], Field(min_length=2, max_length=8)]
+Rounds = Annotated[int, Field(ge=1, le=5)]
+TableMode = Literal["sequential", "parallel", "blind"]
+TableBudget = Annotated[int, Field(ge=0)]
+PresetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,29}$")]
+
+
+class Preset(Section):
+    """What is left out is as in ``[roundtable]``."""
+
+    participants: Seats | None = None
+    rounds: Rounds | None = None
+    mode: TableMode | None = None
+    early_stop: bool | None = None
+    synthesis: str | None = None
+    budget_chars: TableBudget | None = None
+
+
+class Table(Section):
+    """A roundtable with everything said."""
+
+    participants: Seats
+    rounds: Rounds
+    mode: TableMode
+    early_stop: bool
+    synthesis: str
+    budget_chars: TableBudget
+
+
+class Roundtable(Table):
+    presets: dict[PresetName, Preset]
+
+    def preset(self, name: str) -> Table:
+        """A preset with what it leaves out filled in."""
+        usual = self.model_dump(exclude={"presets"})
+        return Table(**usual | self.presets[name].model_dump(exclude_none=True))
+
+
+class Project(Section):
+    path: Path
+    channels: tuple[str, ...] = ()
+    permission: Literal["plan", "edit", "full"] = "plan"
+
+    @field_validator("channels")
+    @classmethod
+    def _shape(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if not CHANNEL.fullmatch(entry):
+                raise ValueError(
+                    f'{entry!r} is no channel; use "slack:C123", "discord:CHANNEL_ID", '
+                    '"console:general" or "*": ids, not names'
+                )
+        return value
+
+    @field_validator("path")
+    @classmethod
+    def _home(cls, value: Path) -> Path:
+        return value.expanduser().absolute()

@@ -1,0 +1,162 @@
+"""Engine sessions: which one a participant goes on in, and what that one was told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.context.delta import Known, load_known
+from core.model import Participant
+from core.records.prepared import Prepared
+from core.records.tables import EngineSessionRow
+
+MAX_FAILURES = 2  # in a row: a session that only fails may be spoilt, so the next turn starts anew
+FROM_OTHERS = frozenset(("retrieval", "cross", "inheritance"))  # sections of other conversations
+DRAWS = frozenset(("memory", "sessions"))  # kinds of Pull that bring what others hold
+CLOCKS_APART_S = 300.0  # a platform's clock and ours
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """Whose session it is, and where: a session never moves to another folder or permission."""
+
+    conversation_id: int
+    seat: Participant
+    cwd: str
+    permission: str
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSession:
+    """A session that can be gone on with."""
+
+    id: int
+    session: str
+    known: Known
+
+
+_live = Prepared(
+    EngineSessionRow,
+    lambda conversation, engine, persona, model, cwd, permission: (
+        EngineSessionRow.select()
+        .where(
+            (EngineSessionRow.conversation == conversation)
+            & (EngineSessionRow.engine == engine)
+            & (EngineSessionRow.persona == persona)
+            & (EngineSessionRow.model == model)
+            & (EngineSessionRow.cwd == cwd)
+            & (EngineSessionRow.permission == permission)
+            & (EngineSessionRow.state == "live")
+        )
+        .order_by(EngineSessionRow.id.desc())
+    ),
+)
+
+
+def find(key: SessionKey) -> EngineSession | None:
+    """The session to go on with, if there is one whose id is known."""
+    for row in _live.rows(**_values(key)):
+        if row.session:
+            return EngineSession(row.id, row.session, load_known(row.known))
+    return None
+
+
+def begin(key: SessionKey, parent: str, known: Known, now: float) -> int:
+    """A new session, before its process exists; those before it in its place end. Returns its id.
+
+    ``known`` is what it will perhaps have been told (``Known.while_told``).
+    """
+    for row in _live.rows(**_values(key)):
+        _end(row.id, "replaced")
+    row = EngineSessionRow.create(
+        **_values(key), parent=parent, known=known.dump(), opened_at=now, used_at=now
+    )
+    return row.id
+
+
+def go_on(session_id: int, known: Known, now: float) -> None:
+    """A session is about to be told more."""
+    _change(session_id, known=known.dump(), used_at=now)
+
+
+def named(session_id: int, name: str) -> None:
+    """The engine told the session's id: saved when it is first seen, and followed (C114, C116)."""
+    row = EngineSessionRow.get_by_id(session_id)
+    if row.session and row.session != name:
+        _change(session_id, session=name, parent=row.session)
+    elif not row.session:
+        _change(session_id, session=name)
+
+
+def learn(session_id: int, known: Known) -> None:
+    """What a session knows for sure now."""
+    _change(session_id, known=known.dump(), failures=0)
+
+
+def unsure(session_id: int, known: Known) -> None:
+    """What a session knows at most: it was compacted."""
+    _change(session_id, known=known.dump())
+
+
+def failed(session_id: int) -> None:
+    """A run of it broke: too many in a row end it."""
+    row = EngineSessionRow.get_by_id(session_id)
+    _change(session_id, failures=row.failures + 1)
+    if row.failures + 1 >= MAX_FAILURES:
+        _end(session_id, "failing")
+
+
+def end(session_id: int, why: str) -> None:
+    """It is not gone on with any more."""
+    _end(session_id, why)
+
+
+def drew(session_id: int) -> None:
+    """It was told what other conversations hold (a Pull of memory)."""
+    _change(session_id, drew=True)
+
+
+def end_told(conversation_id: int, sent_at: float) -> int:
+    """A message was erased: the sessions that may have been told it end. Returns how many.
+
+    In its own conversation those are all that were used since it was written, for Pulls and runs
+    that broke off may have told it too; elsewhere those of them that were told anything of other
+    conversations. The next turn of each gets a full pack in a new session.
+    """
+    used_since = EngineSessionRow.select().where(
+        (EngineSessionRow.state == "live") & (EngineSessionRow.used_at >= sent_at - CLOCKS_APART_S)
+    )
+    told = [
+        row.id
+        for row in used_since
+        if row.conversation_id == conversation_id or row.drew or _of_others(load_known(row.known))
+    ]
+    for session_id in told:
+        _end(session_id, "erased")
+    return len(told)
+
+
+def _of_others(known: Known) -> bool:
+    """Whether it was told, or perhaps told, what other conversations hold."""
+    return any(name in FROM_OTHERS for name in (*known.sections, *known.perhaps))
+
+
+def _values(key: SessionKey) -> dict[str, Any]:
+    return {
+        "conversation": key.conversation_id,
+        "engine": key.seat.engine,
+        "persona": key.seat.persona,
+        "model": key.seat.model,
+        "cwd": key.cwd,
+        "permission": key.permission,
+    }
+
+
+def _change(session_id: int, **values: Any) -> None:
+    """Change a session that lives; one that ended meanwhile (an erasure) stays as it is."""
+    if EngineSessionRow.get_by_id(session_id).state == "live":
+        EngineSessionRow.change(session_id, **values)
+
+
+def _end(session_id: int, why: str) -> None:
+    _change(session_id, state="ended", why=why, known="{}")

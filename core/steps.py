@@ -1,0 +1,328 @@
+"""One step of a turn: from its pack, through its engine and session, to what it writes."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import structlog
+
+from core.asking import ROTATES, Asking, Sitting, session_key, ways_to_ask
+from core.context.pack import build_context_pack, receipt
+from core.context.terms import terms_for
+from core.forecast import Expected
+from core.gather import Gather
+from core.house import House
+from core.in_run import Found, InRun
+from core.minutes import stands
+from core.model import (
+    Conversation,
+    EngineEvent,
+    EngineTask,
+    EngineTraits,
+    Outcome,
+    PackRequest,
+    Participant,
+    Permission,
+    Project,
+    Run,
+    RunState,
+    Step,
+    Turn,
+)
+from core.ports import Engine
+from core.pull import identity
+from core.records import runs, sessions
+from core.rounds import Teller, visible_of
+from core.settle import Closing, close_step, open_step
+from core.table import speaker
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """What one run needs beside its question. ``gate`` returns once the run's row is there."""
+
+    run_id: str
+    scratch: Path
+    request: PackRequest
+    sitting: Sitting
+    in_run: InRun | None
+    gate: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One turn being worked on."""
+
+    turn: Turn
+    conversation: Conversation
+    project: Project
+    gather: Gather
+    house: House
+    cancel: asyncio.Event
+    found: dict[tuple[int, int], Found] = field(default_factory=dict[tuple[int, int], Found])
+
+    async def expected(self, step: Step) -> Expected:
+        """What is known of a step before the table talks: its pack, as it would be built now."""
+        seat = speaker(self.turn, step, ())
+        request = await self._request(step, seat)
+        pack = build_context_pack(request, await self.gather.facts(0))
+        past = await self.house.records.do(runs.past, seat.engine)
+        return Expected(
+            engine=seat.engine,
+            chars=pack.chars,
+            tokens=receipt(pack)["estimated_tokens"],
+            budget_chars=request.budget_chars,
+            answer_chars=past.answer_chars,
+            usd_per_char=past.usd_per_char,
+        )
+
+    async def take(self, step: Step, done: Sequence[Run]) -> None:
+        """One step from its pack to its posts."""
+        run_id = secrets.token_hex(8)
+        scratch = self.house.policy.scratch / run_id
+        bound = {"run": run_id, "turn": self.turn.id, "conversation": self.conversation.id}
+        with structlog.contextvars.bound_contextvars(**bound):
+            try:
+                await self._take(run_id, scratch, step, done)
+            finally:
+                await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+    async def _take(self, run_id: str, scratch: Path, step: Step, done: Sequence[Run]) -> None:
+        seat, chain = speaker(self.turn, step, done), _chain(done, step)
+        pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
+        found = self.found.setdefault((step.round, step.seat), {})
+        found.update((identity(result.pull), result) for result in pulled)
+        request = await self._request(step, seat)
+        if step.round >= self.turn.rounds:
+            request = replace(request, positions=stands(self.turn, done))
+        sitting = await self._sitting(request)
+        pack = build_context_pack(request, await self.gather.facts(step.round))
+        traits = self._traits(seat)
+        asking = ways_to_ask(pack, request, traits, chain, pulled, sitting.found)
+        opened = time.time()
+
+        def open_() -> bool:
+            there = open_step(
+                run_id,
+                self.turn,
+                step,
+                seat,
+                self.house.voice,
+                can_write=request.permission != "plan",
+                receipt=receipt(asking[0].pack),
+                pulled=pulled,
+                asked_by=chain[-1].id if chain else "",
+                now=opened,
+            )
+            if there:
+                sitting.open(asking[0], opened)
+            return there
+
+        opening = asyncio.ensure_future(self.house.records.do(open_))
+
+        async def row_is_there() -> None:
+            # The row before the act: files are made meanwhile, a process is not.
+            if not await opening:
+                self.cancel.set()
+                return
+            log.debug("run.opened", engine=seat.engine, **asdict(step))
+            self.house.progress.started(run_id, self.conversation, self.turn, step, seat)
+
+        try:
+            in_run = self._in_run(run_id, request, found)
+            how = _How(run_id, scratch, request, sitting, in_run, row_is_there)
+            outcome, fresh = await self._ask(how, asking)
+        finally:
+            self.house.progress.ended(run_id)
+            await asyncio.wait((opening,))
+        if not opening.result():
+            self.cancel.set()
+            return
+        closing = Closing(
+            run_id,
+            self.turn,
+            step,
+            seat,
+            outcome,
+            (*(result.pull for result in found.values()), *(p for run in chain for p in run.pulls)),
+            fresh,
+            self.house.policy.max_followups,
+            told_back=any(run.faults for run in chain),
+        )
+        teller = Teller(self.project, self.house.voice, time.time())
+
+        def close() -> RunState:
+            closed = close_step(closing, teller)
+            kinds = (*(kind for kind, _ in found), *(item.pull.kind for item in pulled))
+            sitting.settle(outcome, visible_of(outcome.text), kinds)
+            return closed
+
+        state = await self.house.records.insist(close)
+        self.house.wake_delivery()
+        log.info(
+            "run.closed",
+            engine=seat.engine,
+            state=state,
+            outcome=outcome.kind,
+            hop=step.hop,
+            pack_chars=asking[0].pack.chars,
+            seconds=round(time.time() - opened, 2),
+            input_tokens=outcome.usage.input_tokens,
+            output_tokens=outcome.usage.output_tokens,
+        )
+
+    async def _request(self, step: Step, seat: Participant) -> PackRequest:
+        table = self.turn.kind == "roundtable"
+        policy, traits = self.house.policy, self._traits(seat)
+        permission: Permission = "plan" if table else self.project.permission
+        local = traits is not None and traits.local
+        terms = terms_for(policy.terms, self.turn, self.conversation, seat, runs_local=local)
+        return PackRequest(
+            prompt=self.turn.prompt,
+            prompt_message_id=self.turn.prompt_message_id,
+            participant=seat,
+            asker=self.turn.asker,
+            persona_text=await self.gather.persona(seat),
+            mode=self.turn.mode,
+            budget_chars=terms.budget_chars,
+            budget_tokens=terms.budget_tokens,
+            budget_from=terms.budget_from,
+            token_factor=await self.house.records.do(runs.token_factor, seat.engine),
+            delivery=terms.delivery,
+            variant=terms.variant,
+            max_per_message_chars=policy.max_per_message_chars,
+            topic=self.turn.prompt if table else "",
+            round=step.round,
+            rounds=self.turn.rounds if table else 0,
+            order=self.turn.rules.order,
+            permission=permission,
+            can_pull=step.hop < policy.max_followups,
+            pull_kinds=self.gather.pull_kinds,
+            in_run=self._pulls_in_run(seat),
+        )
+
+    def _traits(self, seat: Participant) -> EngineTraits | None:
+        engine = self.house.engines.get(seat.engine)
+        return engine.traits if engine is not None else None
+
+    async def _sitting(self, request: PackRequest) -> Sitting:
+        """The participant's session here, if sessions are kept."""
+        traits = self._traits(request.participant)
+        key = session_key(request, self.turn, self.project.path, traits)
+        if key is None or not self.house.policy.sessions:
+            return Sitting(None, None)
+        return Sitting(key, await self.house.records.do(sessions.find, key))
+
+    def _pulls_in_run(self, seat: Participant) -> bool:
+        engine = self.house.engines.get(seat.engine)
+        if engine is None or not engine.traits.in_run_pull or self.house.pulls is None:
+            return False
+        return self.house.pulls.listening and bool(self.gather.pull_kinds)
+
+    def _in_run(self, run_id: str, request: PackRequest, found: Found) -> InRun | None:
+        if not request.in_run:
+            return None
+        return InRun(
+            run_id,
+            request,
+            self.gather.pulled,
+            self.house.records,
+            found,
+            max_pulls=self.house.policy.max_in_run,
+            left_chars=request.budget_chars,
+        )
+
+    async def _ask(self, how: _How, asking: Sequence[Asking]) -> tuple[Outcome, str]:
+        """Ask the engine; says as well why a new session was needed ("" = it was not)."""
+        seat = how.request.participant
+        engine = self.house.engines.get(seat.engine)
+        if engine is None:
+            await how.gate()
+            detail = f"there is no engine named “{seat.engine}” in the settings"
+            return Outcome("bad-config", detail=detail), ""
+        task = EngineTask(
+            run_id=how.run_id,
+            context="",
+            prompt="",
+            cwd=self.project.path,
+            scratch=str(how.scratch),
+            permission=how.request.permission,
+            model=seat.model,
+        )
+        first, *rest = asking
+        outcome = await self._run(engine, first.of(task), how)
+        if not rest or outcome.kind not in ROTATES:
+            return outcome, ""
+        why, afresh = outcome.kind, rest[0]
+
+        def rotate() -> None:
+            runs.set_receipt(how.run_id, receipt(afresh.pack))
+            how.sitting.rotate(why, afresh, time.time())
+
+        await self.house.records.do(rotate)
+        log.info("session.rotated", engine=engine.name, why=why)
+        return await self._run(engine, afresh.of(task), replace(how, gate=_open_gate)), why
+
+    async def _run(self, engine: Engine, task: EngineTask, how: _How) -> Outcome:
+        records, progress, sitting = self.house.records, self.house.progress, how.sitting
+        saving: list[asyncio.Task[None]] = []
+
+        def named(name: str) -> None:
+            runs.set_session(task.run_id, name)
+            sitting.named(name)
+
+        def on_event(event: EngineEvent) -> None:
+            sitting.heard(event.kind)
+            if event.kind == "started" and event.text:
+                saving.append(asyncio.ensure_future(records.do(named, event.text)))
+            elif event.kind == "compacted":
+                saving.append(asyncio.ensure_future(records.do(sitting.compacted)))
+            progress.event(task.run_id, event)
+
+        async def on_spawn(pid: int, started: float) -> None:
+            await records.do(runs.set_child, task.run_id, pid, started)
+            log.debug("run.spawned", pid=pid)
+
+        log.debug("run.starting", engine=engine.name, chars=len(task.context) + len(task.prompt))
+        pulls, in_run = self.house.pulls, how.in_run
+        if in_run is not None and pulls is not None:
+            task = replace(task, pulls=pulls.admit(task.run_id, in_run.kinds, in_run.answer))
+        try:
+            return await self.house.run_engine(
+                engine,
+                task,
+                on_event=on_event,
+                gate=how.gate,
+                # Not earlier: posting the status message would compete with the start.
+                on_start=self.house.wake_delivery,
+                on_spawn=on_spawn,
+                limits=self.house.policy.limits,
+                cancel=self.cancel,
+            )
+        finally:
+            if pulls is not None:
+                pulls.dismiss(task.run_id)
+            await asyncio.gather(*saving)
+            log.debug("run.exited")
+
+
+def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:
+    """The answered hops before ``step``, in order."""
+    return tuple(
+        run
+        for hop in range(step.hop)
+        for run in done
+        if run.step == Step(step.round, step.seat, hop) and run.state == "answered"
+    )
+
+
+async def _open_gate() -> None:
+    """The row of this run is there already."""
