@@ -156,7 +156,8 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     ):
         return "cut"
     say = _Say(closing, conversation, voice, now, later=later)
-    say.looked_up()
+    if state in ("answered", "failed"):
+        say.looked_up()
     if closing.fresh:
         say.notice(FRESH[closing.fresh])
     run = runs.get_run(closing.run_id)
