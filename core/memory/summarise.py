@@ -104,20 +104,30 @@ class Summariser:
     async def _work(self) -> None:
         due = await self._records.do(topics.find_due, redo=self._backoff_s > 0 and self._may_ask())
         for conversation in due.conversations:
-            await self._conversation(conversation)
+            # What is left of a span that lost a message is told again, however little it is.
+            await self._conversation(conversation, 1 if conversation in due.undone else AT_LEAST)
             await self._records.do(topics.note_redone, conversation)
         if due.conversations:
             await self._records.do(topics.note_done, due.newest)
 
-    async def _conversation(self, conversation: int) -> None:
+    async def _conversation(self, conversation: int, at_least: int) -> None:
         for _ in range(PASSES):
             asks = self._may_ask()
-            span = await self._records.do(
-                topics.unsummarised, conversation, keep=FROM_MESSAGES, limit=AT_MOST, redo=asks
-            )
-            span = _within(span, SPAN_CHARS // 3 if self._local else SPAN_CHARS)
-            if len(span) < AT_LEAST or not await self._pass(conversation, span, asks=asks):
+            span = await self._span(conversation, at_least, redo=asks)
+            if not span or not await self._pass(conversation, span, at_least, asks=asks):
                 return
+
+    async def _span(self, conversation: int, at_least: int, *, redo: bool) -> list[Message]:
+        """The messages of the next pass; empty when there are not enough."""
+        span = await self._records.do(
+            topics.unsummarised,
+            conversation,
+            keep=FROM_MESSAGES,
+            at_least=at_least,
+            limit=AT_MOST,
+            redo=redo,
+        )
+        return _within(span, SPAN_CHARS // 3 if self._local else SPAN_CHARS)
 
     @property
     def _local(self) -> bool:
@@ -128,7 +138,9 @@ class Summariser:
 
     # --- one pass ------------------------------------------------------------------------
 
-    async def _pass(self, conversation: int, span: Sequence[Message], *, asks: bool) -> bool:
+    async def _pass(
+        self, conversation: int, span: Sequence[Message], at_least: int, *, asks: bool
+    ) -> bool:
         """One pass, by the engine or else by extract; whether something was written."""
         engine = self._by.engine
         if asks and engine is not None:
@@ -138,11 +150,9 @@ class Summariser:
                 return True
             self._backoff_s = min(max(BACKOFF_S, 2 * self._backoff_s), MAX_BACKOFF_S)
             self._again_at = time.monotonic() + self._backoff_s
-            span = await self._records.do(
-                topics.unsummarised, conversation, keep=FROM_MESSAGES, limit=AT_MOST, redo=False
-            )
-            if len(span) < AT_LEAST:
-                return False
+            span = await self._span(conversation, at_least, redo=False)
+            if not span:
+                return False  # an extract stands in already
         pass_id = secrets.token_hex(8)
         made = await asyncio.to_thread(extract, _worth_reading(span))
 

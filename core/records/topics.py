@@ -54,9 +54,13 @@ def covered(conversation_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Conversations in which something may be to summarise; ``newest`` is how far was looked."""
+    """Conversations in which something may be to summarise; ``newest`` is how far was looked.
+
+    ``undone`` are those that lost a summary.
+    """
 
     conversations: tuple[int, ...]
+    undone: frozenset[int]
     newest: int
 
 
@@ -74,12 +78,13 @@ def find_due(*, redo: bool) -> Due:
     engaged = ConversationRow.select(ConversationRow.id).where(ConversationRow.engaged)
     new = MessageRow.select(MessageRow.conversation).where(MessageRow.id > since)
     due = {row.id for row in engaged.where(ConversationRow.id.in_(new))}
-    undone = SummaryRow.select().where(SummaryRow.state == "undone")
-    due |= {row.conversation_id for row in undone}
+    rows = SummaryRow.select().where(SummaryRow.state == "undone")
+    undone = frozenset(row.conversation_id for row in rows)
+    due |= undone
     if redo:
         extracts = SummarisedRow.select(SummarisedRow.conversation).join(SummaryRow)
         due |= {row.conversation for row in extracts.where(SummaryRow.engine == EXTRACT).distinct()}
-    return Due(tuple(sorted(due)), newest)
+    return Due(tuple(sorted(due)), undone, newest)
 
 
 def note_done(newest: int) -> None:
@@ -94,34 +99,51 @@ def note_redone(conversation_id: int) -> None:
     ).execute()
 
 
-def unsummarised(conversation_id: int, *, keep: int, limit: int, redo: bool) -> tuple[Message, ...]:
+def unsummarised(
+    conversation_id: int, *, keep: int, at_least: int, limit: int, redo: bool
+) -> tuple[Message, ...]:
     """The newest ``limit`` messages not yet summarised, oldest first, without the last ``keep``.
 
-    With ``redo`` what only an extract stands in for counts as not summarised.
+    None when there are fewer than ``at_least``, which is told without looking for them. With
+    ``redo`` what only an extract stands in for counts as not summarised.
     """
-    standing = messages.count(conversation_id)
-    if standing <= keep or (not redo and standing - covered(conversation_id) <= keep):
+    redo = redo and _has_extracts(conversation_id)
+    left = messages.count(conversation_id) - keep - (0 if redo else covered(conversation_id))
+    if left < at_least:
         return ()
     newest = messages.recent(conversation_id, keep)
-    edge = newest[0]
     done = MessageRow.id == SummarisedRow.message
+    missing: Any = SummarisedRow.message.is_null()
+    if redo:
+        stand_ins = SummaryRow.select(SummaryRow.id).where(SummaryRow.engine == EXTRACT)
+        missing |= SummarisedRow.summary.in_(stand_ins)
     found = (
         MessageRow.select(MessageRow)
         .join(SummarisedRow, JOIN.LEFT_OUTER, on=done)
         .where(
             (MessageRow.conversation == conversation_id)
             & MessageRow.deleted_at.is_null()
-            & (MessageRow.sent_at <= edge.sent_at)
+            & (MessageRow.sent_at <= newest[0].sent_at)
             & MessageRow.id.not_in([message.id for message in newest])
+            & missing
         )
         .order_by(MessageRow.sent_at.desc(), MessageRow.id.desc())
-        .limit(limit)
+        .limit(min(limit, left))  # so that the search ends when it has them
     )
-    missing: Any = SummarisedRow.message.is_null()
-    if redo:
-        stand_ins = SummaryRow.select(SummaryRow.id).where(SummaryRow.engine == EXTRACT)
-        missing |= SummarisedRow.summary.in_(stand_ins)
-    return tuple(to_message(row) for row in reversed(list(found.where(missing))))
+    rows = list(found)
+    return tuple(to_message(row) for row in reversed(rows)) if len(rows) >= at_least else ()
+
+
+def _has_extracts(conversation_id: int) -> bool:
+    return (
+        SummaryRow.select()
+        .where(
+            (SummaryRow.conversation == conversation_id)
+            & (SummaryRow.engine == EXTRACT)
+            & (SummaryRow.state == "done")
+        )
+        .exists()
+    )
 
 
 # --- passes --------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ Reads one JSON object on stdin (``prompt``, ``context``, ``permission``, ``sessi
 and writes JSON lines, as the real CLIs do. Needs the standard library only and starts in some
 hundredths of a second. It says plainly that it is no model and quotes the question.
 
+Asked for a summary by topic, it gives the first line of each message.
+
 Directives in the prompt make it act, for tests and demonstrations::
 
     @@rehearse sleep=3 tool="ls" pull="memory: jwt" lines=200@@
@@ -25,7 +27,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``child=600``         leaves a child that sleeps so many seconds and holds the output open
 ``setsid=600``        the same, in a session of its own
 ``env=NAME``          says whether that environment variable is set, and its length
-``when="..."``        the directive counts only where the context holds these words
+``when="..."``        the directive counts only where it was told these words
 ====================  ====================================================================
 """
 
@@ -54,6 +56,8 @@ class Task(TypedDict):
 
 
 DIRECTIVE = re.compile(r"@@rehearse\b((?:[^@]|@(?!@))*)@@")
+SUMMARY = '{"topics": ['  # only the summariser's task shows such a block
+MESSAGE = re.compile(r"^\[#(\d+)\] .*:\n> ?(.*)$", re.MULTILINE)
 FAILURES = {
     "quota": "the usage limit is reached, try again at 3:40 PM",
     "auth": "not signed in",
@@ -75,6 +79,7 @@ def say(kind: str, /, **fields: object) -> None:
 def directives(prompt: str, context: str) -> tuple[dict[str, str], str]:
     """The directives that count, later ones over earlier ones, and the prompt without any."""
     found: dict[str, str] = {}
+    told = DIRECTIVE.sub("", f"{context}\n{prompt}")  # a resumed session is told in its prompt
     for match in DIRECTIVE.finditer(prompt):
         try:
             words = shlex.split(match[1])
@@ -84,15 +89,27 @@ def directives(prompt: str, context: str) -> tuple[dict[str, str], str]:
         for word in words:
             name, _, value = word.partition("=")
             here[name] = value
-        if here.get("when", "") in context:
+        if here.get("when", "") in told:
             found.update(here)
     return found, DIRECTIVE.sub("", prompt).strip()
+
+
+def summed_up(context: str) -> str:
+    """What a summariser is asked for (core.memory.topics): the first line of each message."""
+    statements = [
+        {"text": match[2] or "(an empty line)", "messages": [int(match[1])]}
+        for match in MESSAGE.finditer(context)
+    ]
+    topics = [{"title": "Rehearsed", "statements": statements}] if statements else []
+    return f"```json\n{json.dumps({'topics': topics}, ensure_ascii=False)}\n```"
 
 
 def compose(task: Task, order: dict[str, str], question: str) -> str:
     """The text of the answer."""
     if "text" in order:
         answer = order["text"].replace("\\n", "\n")
+    elif SUMMARY in question:
+        answer = summed_up(task["context"])
     else:
         quoted = "\n".join(f"> {line}".rstrip() for line in question.splitlines())
         answer = (
