@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -96,6 +97,33 @@ async def test_a_slow_pull_is_waited_for(desk: Desk, pulls: McpPulls):
 
     outcome = await desk.ask(LOOK, pulls=pulls.admit("r", KINDS, answer))
     assert "[nothing after 20 s]" in outcome.text, outcome
+
+
+@pulling
+async def test_a_resumed_session_pulls_with_the_token_of_its_new_run(desk: Desk, pulls: McpPulls):
+    first = await desk.ask(LOOK, pulls=pulls.admit("one", KINDS, nothing))
+    pulls.dismiss("one")
+
+    async def answer(pull: Pull) -> str:
+        return "[of the second run]"
+
+    again = pulls.admit("two", KINDS, answer)
+    second = await desk.ask(LOOK, resume=first.session, context="", pulls=again)
+    assert second.session == first.session
+    assert "[of the second run]" in second.text, second
+
+
+@pulling
+async def test_the_token_stays_on_no_disk_and_goes_through_no_proxy(desk: Desk, pulls: McpPulls):
+    access = pulls.admit("r", KINDS, nothing)
+    dead = "http://127.0.0.1:9"
+    outcome = await desk.ask(LOOK, env={"HTTP_PROXY": dead, "http_proxy": dead}, pulls=access)
+    assert "[nothing]" in outcome.text, outcome
+    shutil.rmtree(desk.folder / desk.run_id)  # the run's own folder, as Moot removes it
+    for folder in (desk.homes.folder, desk.folder):
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        assert files
+        assert not [path for path in files if access.token.encode() in path.read_bytes()]
 
 
 @pulling

@@ -16,8 +16,8 @@ async def test_a_session_keeps_what_its_first_turn_was_told(desk: Desk) -> None:
     context = "# Platform rules\n\nThe word is MOOTWORD."
     first = await desk.ask("One. @@fake plain@@", context=context)
     asked = len(desk.models.seen)
-    prompt = "# What is new\n\nNEWWORD\n\n---\n\nTwo. @@fake history@@"
-    second = await desk.ask(prompt, resume=first.session, context="")
+    new = "# What is new\n\nNEWWORD"
+    second = await desk.ask("Two. @@fake history@@", resume=first.session, context=new)
     assert second.session == first.session
     assert json.loads(second.text)["user_turns"] == 2
     (sent, *_) = [seen.body for seen in desk.models.seen[asked:] if seen.directive == "history"]
