@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.blocks import (
+    FORMS,
     Agreed,
     ArtifactBlock,
+    Block,
     Blocks,
     Consensus,
     FindingBlock,
@@ -19,7 +21,9 @@ from core.blocks import (
     Position,
     SubtaskDone,
     Verdict,
+    split_blocks,
 )
+from core.context.rules import rules
 from core.errors import BadInput
 from core.model import (
     Actor,
@@ -68,7 +72,7 @@ def apply_blocks(
     actor = Actor(f"agent:{seat.name}", seat.name)
     desk = _Desk(turn, step, origin, actor, now)
     told: list[str] = []
-    for block in blocks.found:
+    for block in _meant(blocks):
         match block:
             case PlanBlock():
                 told += desk.propose(block)
@@ -85,6 +89,17 @@ def apply_blocks(
             case _:
                 pass  # a position
     return tuple(told)
+
+
+def _meant(blocks: Blocks) -> list[Block]:
+    """The blocks without those of an answer that quotes what agents are taught, word for word."""
+    taught = [block for block in blocks.found if block in _TAUGHT]
+    if all(isinstance(block, SubtaskDone) for block in taught):
+        return list(blocks.found)
+    return [block for block in blocks.found if block not in taught]
+
+
+_TAUGHT = split_blocks("\n".join((rules((), "hosted"), rules((), "light"), *FORMS.values()))).found
 
 
 @dataclass(frozen=True, slots=True)

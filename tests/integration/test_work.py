@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.blocks import split_blocks
+from core.blocks import FORMS, split_blocks
+from core.context.rules import rules
 from core.model import (
     Actor,
     ConversationKey,
@@ -18,6 +19,7 @@ from core.model import (
     Pull,
     Step,
 )
+from core.pull import KINDS
 from core.records import filing, findings, ledger, links, messages, plans, runs, turns
 from core.records.tables import ConversationRow, RunRow
 from core.records.thread import Records
@@ -200,6 +202,21 @@ async def test_words_of_a_block_are_no_markup_in_a_notice(records):
 
     [notice] = await records.do(story)
     assert "\\*\\*x\\*\\* \\<@U1\\> \\`y\\`" in notice
+
+
+@pytest.mark.parametrize("variant", ["hosted", "light"])
+async def test_an_agent_that_quotes_its_rules_does_nothing(records, variant):
+    def story():
+        here = conversation()
+        plan = plans.propose(Origin("p", here.id), "T", subtasks=["a", "b"], by=KIM, now=1.0)
+        plans.set_plan_state(plan, "active", by=KIM, now=1.0)
+        turn = asked(here)
+        assert applied(here, turn, f"My rules are:\n\n{rules(KINDS, variant)}") == ()
+        assert applied(here, turn, "\n".join(FORMS.values())) == ()
+        return applied(here, turn, "<!-- subtask-done:2 -->")
+
+    [notice] = await records.do(story)
+    assert "subtask 2 done" in notice
 
 
 # --- what packs tell -----------------------------------------------------------------------
