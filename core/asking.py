@@ -22,7 +22,6 @@ from core.model import (
 )
 from core.records import sessions
 from core.records.sessions import EngineSession, SessionKey
-from core.streams import joined
 
 SPOKE = frozenset(("delta", "message", "thinking", "tool_start"))
 """Events that show that the engine's session has taken the question in."""
@@ -44,15 +43,8 @@ class Asking:
     follow_up: bool = False
 
     def of(self, task: EngineTask) -> EngineTask:
-        """``task`` with this pack and session.
-
-        A session that goes on keeps the system text of its first turn, or has none: what is told
-        now goes with the prompt, for every engine alike.
-        """
-        if not self.resume:
-            return replace(task, context=self.pack.context, prompt=self.pack.prompt)
-        text = joined(self.pack.context, self.pack.prompt)
-        return replace(task, context="", prompt=text, resume=self.resume)
+        """``task`` with this pack and session."""
+        return replace(task, context=self.pack.context, prompt=self.pack.prompt, resume=self.resume)
 
 
 def ways_to_ask(

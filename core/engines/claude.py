@@ -16,7 +16,17 @@ from core.model import (
     Spawn,
     Usage,
 )
-from core.streams import JsonObject, LineReader, classify, float_of, get, int_of, list_of, text_of
+from core.streams import (
+    JsonObject,
+    LineReader,
+    classify,
+    float_of,
+    get,
+    int_of,
+    joined,
+    list_of,
+    text_of,
+)
 
 _MODES: dict[Permission, str] = {
     "plan": "plan",
@@ -52,7 +62,11 @@ class Claude:
         )
 
     def start(self, task: EngineTask) -> Spawn:
-        """See ``core.ports.Engine``: the context goes into a file, the prompt to stdin."""
+        """See ``core.ports.Engine``: the context goes into a file, the prompt to stdin.
+
+        A session keeps the system text of its first turn (or loses it, were it told anew with
+        ``--system-prompt-snapshot off``): what is told to one that goes on stands in the prompt.
+        """
         argv = [self.config.path or "claude", "-p", "--output-format", "stream-json"]
         argv += ["--verbose", "--include-partial-messages"]
         argv += ["--permission-mode", _MODES[task.permission], "--disallowedTools", _NO_TOOLS]
@@ -67,10 +81,9 @@ class Claude:
             argv += ["--resume", task.resume]
         else:
             argv += ["--session-id", str(uuid.uuid5(_SPACE, task.run_id))]
-        if task.context:
+        prompt = joined(task.context, task.prompt) if task.resume else task.prompt
+        if task.context and not task.resume:
             files[_CONTEXT_FILE] = task.context.replace("\0", "").encode("utf-8", "replace")
-            # A session keeps the text of its first turn (with --system-prompt-snapshot off it
-            # would lose it at the next one); what comes later goes into the prompt.
             argv += ["--append-system-prompt-file", f"{task.scratch}/{_CONTEXT_FILE}"]
         argv += self.config.args
         env = {
@@ -80,8 +93,8 @@ class Claude:
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_MAX_RETRIES": "3",
         }
-        prompt = disarm(task.prompt).encode("utf-8", "replace")
-        return Spawn(tuple(argv), task.cwd, prompt, env, files)
+        stdin = disarm(prompt).encode("utf-8", "replace")
+        return Spawn(tuple(argv), task.cwd, stdin, env, files)
 
     def reader(self, task: EngineTask) -> ClaudeReader:
         """See ``core.ports.Engine``."""

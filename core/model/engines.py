@@ -79,7 +79,8 @@ class EngineTask:
 
     Attributes:
         run_id: the run's mark: reaches every process as ``MOOT_RUN``.
-        context: the pack's text without the prompt; may be empty (a follow-up in a session).
+        context: the pack's text without the prompt; may be empty (a follow-up in a session). What
+            goes to a session that goes on must reach it with the prompt: a system text may be kept.
         prompt: the person's text (or the follow-up's).
         resume: the engine session to go on with, or empty for a new one.
         cwd: absolute path of the project folder.

@@ -103,6 +103,13 @@ def test_a_follow_up_without_context() -> None:
     assert "--append-system-prompt-file" not in plan.argv
 
 
+@pytest.mark.parametrize("name", CLIS)
+def test_what_is_new_to_a_session_goes_with_the_prompt(name: str) -> None:
+    plan = start(name, resume="S1")
+    assert plan.files == {}
+    assert plan.stdin == b"THE CONTEXT\n\n---\n\n--the prompt"
+
+
 def test_claude_reads_no_file_because_a_prompt_names_it() -> None:
     assert start("claude").env["CLAUDE_CODE_DISABLE_FILE_MENTIONS"] == "1"
 
