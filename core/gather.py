@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -124,20 +124,26 @@ class Gather:
         folders = (Path(self._project.path) / PROJECT_FOLDER, self._persona_folder)
         return await asyncio.to_thread(persona_text, seat.persona, folders)
 
-    async def pulled(self, pulls: Sequence[Pull]) -> tuple[PulledResult, ...]:
-        """Answer all pulls of one answer together, in their order."""
-        return tuple(await asyncio.gather(*(self._answer(pull) for pull in pulls)))
+    async def pulled(
+        self, pulls: Sequence[Pull], told: Collection[int] = ()
+    ) -> tuple[PulledResult, ...]:
+        """Answer all pulls of one answer together, in their order.
 
-    async def _answer(self, pull: Pull) -> PulledResult:
+        ``told`` are ids of messages that whoever asks has before it, whole.
+        """
+        scene = replace(self.scene, shown=frozenset(told))
+        return tuple(await asyncio.gather(*(self._answer(pull, scene) for pull in pulls)))
+
+    async def _answer(self, pull: Pull, scene: Scene) -> PulledResult:
         if wrong := problem(pull, self.pull_kinds):
             return PulledResult(pull, (), wrong)
         source = next(s for s in self._sources if s.answer and pull.kind in s.kinds)
         assert source.answer is not None
         try:
-            return await self._run(source, partial(source.answer, pull, self.scene))
+            return await self._run(source, partial(source.answer, pull, scene))
         except Exception as error:  # noqa: BLE001 - whatever a source has: the agent is told
             _failed(source, error)
-            return PulledResult(pull, (), f"{source.name} could not be asked just now")
+            return PulledResult(pull, (), f"{source.name} could not be asked just now", failed=True)
 
     async def _load(self) -> Loaded:
         self._on_load()

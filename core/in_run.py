@@ -88,7 +88,8 @@ class InRun:
         await self.records.do(
             runs.add_in_run_pull, self.run_id, pull, len(result.hits), result.note, len(text)
         )
-        self.found[key] = result
+        if not result.failed:
+            self.found[key] = result
         log.info("pull.answered", kind=pull.kind, hits=len(result.hits), chars=len(text))
         return text
 

@@ -99,7 +99,7 @@ class Table:
         seat, chain = speaker(self.turn, step, done), _chain(done, step)
         pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
         found = self.found.setdefault((step.round, step.seat), {})
-        found.update((identity(result.pull), result) for result in pulled)
+        found.update((identity(result.pull), result) for result in pulled if not result.failed)
         request = await self._request(step, seat)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))

@@ -49,7 +49,7 @@ class McpPulls:
         """Listen on a free port of 127.0.0.1.
 
         Raises:
-            OSError: the system gives no port.
+            OSError: the system gives no port, or the server does not start.
         """
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -81,12 +81,14 @@ class McpPulls:
         self._serving = asyncio.create_task(self._serve(manager, listening), name="pulls")
         ready = asyncio.ensure_future(self._http.ready.wait())
         try:
-            async with asyncio.timeout(START_S):
-                await asyncio.wait({ready, self._serving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {ready, self._serving}, timeout=START_S, return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
             ready.cancel()
-        if self._serving.done():
-            await self._serving
+        if not self._http.ready.is_set():
+            await self.close()  # raises what kept it from starting
+            raise OSError(f"no server within {START_S:.0f} s")
         log.info("pulls.listening", url=self._door.url)
 
     async def close(self) -> None:

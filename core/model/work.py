@@ -147,11 +147,15 @@ class Pull:
 
 @dataclass(frozen=True, slots=True)
 class PulledResult:
-    """What a pull brought: ``hits`` are texts of others; ``note`` says why there are none."""
+    """What a pull brought: ``hits`` are texts of others; ``note`` says why there are none.
+
+    ``failed``: its source could not be asked, so asking again may bring something.
+    """
 
     pull: Pull
     hits: tuple[str, ...] = ()
     note: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

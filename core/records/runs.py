@@ -92,9 +92,10 @@ def set_session(run_id: str, session: str) -> None:
 
 def set_receipt(run_id: str, receipt: dict[str, Any]) -> None:
     """What was sent is not what was planned (a lost session): the receipt says so."""
-    RunRow.update(receipt=json.dumps(receipt, ensure_ascii=False)).where(
-        RunRow.id == run_id
-    ).execute()
+    row = RunRow.get_by_id(run_id)
+    planned = json.loads(row.receipt).get("chars", 0)
+    chars = row.chars - planned + receipt.get("chars", 0)  # what was pulled since then stays
+    RunRow.change(run_id, receipt=json.dumps(receipt, ensure_ascii=False), chars=chars)
 
 
 def settle_run(

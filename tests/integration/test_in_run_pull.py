@@ -79,6 +79,8 @@ class Library:
             await asyncio.Event().wait()
         if pull.query == "broken":
             raise OSError("the disk is gone")
+        if pull.query == "late" and len(self.asked) == 1:
+            return (PulledResult(pull, (), "it could not be asked just now", failed=True),)
         if pull.query == "nothing":
             return (PulledResult(pull, (), "nothing found here"),)
         return (
@@ -146,6 +148,20 @@ async def test_what_was_asked_before_is_not_looked_up_again(pulls: McpPulls, rec
     (run,) = await records.do(runs.runs_of, 1)
     assert len(run.in_run) == 1
     assert run.chars == len(first) + len(again)
+
+
+async def test_what_could_not_be_asked_may_be_asked_again(pulls: McpPulls, records: Records):
+    access = pulls.admit("r1", KINDS, in_run(records, Library()).answer)
+    assert "could not be asked" in await call(access, "memory", "late")
+    assert "because of the app" in await call(access, "memory", "late")
+
+
+async def test_what_was_pulled_counts_also_when_all_is_sent_afresh(pulls, records):
+    access = pulls.admit("r1", KINDS, in_run(records, Library()).answer)
+    text = await call(access, "memory", "why JWT")
+    await records.do(runs.set_receipt, "r1", {"chars": 5_000})
+    (run,) = await records.do(runs.runs_of, 1)
+    assert run.chars == 5_000 + len(text)
 
 
 async def test_what_a_marker_brought_is_known_too(pulls: McpPulls, records: Records):

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from core.markup.parse import parse
 from core.minutes import header_state, header_text
-from core.model import Participant, Run, Step, Turn
-from core.words import label_of, literal, say_context, status_text
+from core.model import InRunPull, Participant, Run, Step, Turn
+from core.words import in_run_text, label_of, literal, say_context, say_receipt, status_text
 
 TURN = Turn(
     1,
@@ -70,3 +70,24 @@ def test_somebodys_words_are_one_line_and_no_markup():
 def test_an_unknown_run_is_said():
     assert "There is no run" in say_context((), "ab*c")
     assert say_context((), "") == "No run yet in this thread."
+
+
+def test_what_was_pulled_in_a_run_is_one_small_post():
+    one = InRunPull("memory", "why *JWT*", 3)
+    assert in_run_text([one]) == r"🔎 memory: “why \*JWT\*” · 3 found"
+    none = InRunPull("plan", "all", 0, "there is no plan")
+    first, second = in_run_text([one, none]).splitlines()
+    assert first.startswith("- 🔎 memory")
+    assert second == "- 🔎 plan: “all” · there is no plan"
+
+
+def test_a_receipt_tells_what_was_pulled_in_the_run():
+    run = {
+        "run": "abcdef0123", "engine": "claude", "persona": "", "state": "answered",
+        "mode": "lite", "reason": "default", "chars": 900, "budget": 60_000,
+        "estimated_tokens": 225, "sections": [], "dropped": [], "notes": [],
+    }  # fmt: skip
+    assert "Pulled while" not in say_receipt(run)
+    pulled = [{"kind": "memory", "query": "a | b", "hits": 2, "note": "", "chars": 1_200}]
+    text = say_receipt({**run, "in_run": pulled})
+    assert r"Pulled while it worked: memory “a \| b” (2) · 1,200 characters" in text
