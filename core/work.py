@@ -129,7 +129,8 @@ class _Desk:
             (
                 f"📋 **Plan {plan.number}** proposed by {self._who}: {literal(plan.title, 120)} "
                 f"({count} subtask{'s' if count > 1 else ''}). "
-                f"`!plan show {plan.number}` shows it, and a person can make it active."
+                f"`!plan show {plan.number}` shows it; `!plan approve {plan.number}` or "
+                f"`!plan reject {plan.number}` decides."
             )
         ]
 
