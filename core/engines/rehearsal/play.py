@@ -13,7 +13,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ====================  ====================================================================
 ``text="..."``        the whole answer (``\\n`` is a line break)
 ``lines=200``         that many numbered lines after the answer
-``show=context``      the context it was given, word for word, after the answer
+``show=context``      the context it was given, quoted word for word, after the answer
 ``pull="KIND: Q"``    ends the answer with a pull marker
 ``block="plan ..."``  ends the answer with that block; ``\\n`` breaks a line, ``||`` begins another
 ``sleep=3``           seconds of work before the answer
@@ -125,8 +125,8 @@ def compose(task: Task, order: dict[str, str], question: str) -> str:
         answer += f"\n\n{order['env']}: {'not set' if value is None else f'set, {len(value)}'}"
     if "lines" in order:
         answer += "\n\n" + "\n".join(f"line {n}" for n in range(1, int(order["lines"]) + 1))
-    if order.get("show") == "context":
-        answer += f"\n\n{task['context']}"
+    if order.get("show") == "context":  # as a quotation: blocks and markers in it do nothing
+        answer += "\n\n" + "\n".join(f"> {line}" for line in task["context"].splitlines())
     for block in order.get("block", "").replace("\\n", "\n").split("||"):
         answer += f"\n\n<!-- {block.strip()}\n-->" if block.strip() else ""
     if "pull" in order:
