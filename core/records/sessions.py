@@ -11,8 +11,9 @@ from core.records.prepared import Prepared
 from core.records.tables import EngineSessionRow
 
 MAX_FAILURES = 2  # in a row: a session that only fails may be spoilt, so the next turn starts anew
-FROM_OTHERS = frozenset(("retrieval", "cross", "inheritance"))  # sections of other conversations
-DRAWS = frozenset(("memory", "sessions"))  # kinds of Pull that bring what others hold
+# Sections that hold words of other conversations, and kinds of Pull that bring some.
+FROM_OTHERS = frozenset(("findings", "artifacts", "retrieval", "cross", "inheritance"))
+DRAWS = frozenset(("messages", "memory", "sessions", "plan", "artifact", "finding"))
 CLOCKS_APART_S = 300.0  # a platform's clock and ours
 
 
