@@ -11,13 +11,16 @@ import structlog
 from bridge.commands import Ask, Context, Convene, Help, Intention, Mode, Names, Next, Status, Stop
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
+from bridge.team_acts import Ground, TeamActs
+from bridge.team_commands import WORDS, Team
 from core.errors import BadInput
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
-from core.records import messages, outbox, runs, turns
-from core.words import HELP, literal, say_context, say_status, stop_button
+from core.records import outbox, places, runs, turns
+from core.words import HELP, HELP_TEAM, literal, say_context, say_status, stop_button
 
 log = structlog.get_logger()
+TEAM_PAGES = ("team", "records", *WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class IntakePolicy:
     names: Names
     default_seat: Participant
     tables: Tables
+    ground: Ground
     mode: str
     queue_limit: int
 
@@ -88,8 +92,10 @@ class Acts:
                 return next_speaker(self, conversation, intention.name)
             case Mode() if conversation is not None:
                 return self._mode(intention.mode, conversation)
+            case Team():
+                return TeamActs(self, self.policy.ground, conversation, message_id).act(intention)
             case Help():
-                return Reply(HELP)
+                return Reply(HELP_TEAM if intention.page in TEAM_PAGES else HELP)
             case _:
                 raise BadInput(
                     "This is about one thread: type `!context` in one that Moot takes part in."
@@ -149,7 +155,7 @@ class Acts:
 
     def _mode(self, mode: str | None, conversation: Conversation) -> Reply:
         if mode is not None:
-            messages.set_mode(conversation.id, mode)
+            places.set_mode(conversation.id, mode)
         shown = conversation.mode if mode is None else mode
         if shown:
             return Reply(

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.pulls import Pulls
 from bridge.tables import read_tables
+from bridge.team_acts import Ground, say_opened
 from bridge.worker import Worker
 from config.settings import Settings
 from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
@@ -119,15 +121,29 @@ async def running(
         async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:
             return await by_name[key.chat].thread(key, limit)
 
-        delivery = Delivery(records, by_name, render, status.posted)
+        def address(key: ConversationKey, message_id: str) -> str:
+            return by_name[key.chat].address(key, message_id) if key.chat in by_name else ""
+
+        ground = Ground(
+            lambda key: project_of(settings, key),
+            lambda project: channels_of(settings, project),
+            address,
+        )
+        delivery = Delivery(
+            records,
+            by_name,
+            render,
+            status.posted,
+            partial(say_opened, ground=ground, render=render),
+        )
         house = House(
             records=records,
             engines=engines,
             run_engine=run_engine,
             voice=render,
             history=history,
-            project_of=lambda key: project_of(settings, key),
-            channels_of=lambda project: channels_of(settings, project),
+            project_of=ground.project_of,
+            channels_of=ground.channels_of,
             sources=all_sources(folder),
             progress=status,
             wake_delivery=delivery.wake,
@@ -145,7 +161,7 @@ async def running(
         intake = Intake(
             records,
             Door((*settings.access.allow, *also_allow)),
-            _intake_policy(settings, names, default, found),
+            _intake_policy(settings, names, default, found, ground),
             render,
             on_turn=worker.wake,
             on_post=delivery.wake,
@@ -270,13 +286,18 @@ def _policy(settings: Settings, persona_folder: Path) -> Policy:
 
 
 def _intake_policy(
-    settings: Settings, names: Names, default: str, found: Sequence[EngineInfo]
+    settings: Settings,
+    names: Names,
+    default: str,
+    found: Sequence[EngineInfo],
+    ground: Ground,
 ) -> IntakePolicy:
     roundtable = settings.roundtable
     presets = {name: roundtable.preset(name) for name in roundtable.presets}
     return IntakePolicy(
         names=names,
         default_seat=Participant(default),
+        ground=ground,
         tables=read_tables(roundtable, presets, names, _table_engines(settings, default, found)),
         mode=settings.context.mode,
         queue_limit=settings.runs.queue_limit,

@@ -26,6 +26,7 @@ from bridge.options import (
     parse_switch,
     take_options,
 )
+from bridge.team_commands import WORDS, Team, Topic, parse_team
 from core.errors import BadInput
 from core.model import Order, Participant
 
@@ -39,6 +40,7 @@ COMMANDS = {
     "context": "context",
     "mode": "mode",
     "help": "help",
+    **WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
@@ -117,7 +119,9 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """What can be typed."""
+    """What can be typed; ``page`` is "" or ``plans``."""
+
+    page: str = ""
 
 
 class NoTopic(BadInput):
@@ -131,7 +135,7 @@ class NoTopic(BadInput):
         self.said = said
 
 
-Intention = Ask | Convene | Stop | Next | Status | Context | Mode | Help
+Intention = Ask | Convene | Stop | Next | Status | Context | Mode | Help | Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +192,13 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return Context(text.strip())
         case "mode":
             return _own_mode(text)
+        case _ if command in WORDS.values():
+            return parse_team(cast("Topic", command), text)
         case "misspelt":
             meant = get_close_matches(text, COMMANDS, 1, ALIKE)
             raise BadInput(f"There is no `!{text}`; did you mean `!{meant[0]}`?")
         case _:
-            return Help()
+            return Help(text.strip().lower())
 
 
 def parse_participant(entry: str, names: Names) -> Participant:

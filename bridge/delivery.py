@@ -27,7 +27,8 @@ MAX_ATTEMPTS = 20  # about an hour of a platform that does not answer
 class Delivery:
     """``run`` until cancelled; ``wake`` after rows were written.
 
-    ``on_posted`` is told each post that has its id (progress edits the status message).
+    ``on_posted`` is told each post that has its id (progress edits the status message);
+    ``on_opened``, in the transaction that marks it, that a post opened a conversation's thread.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class Delivery:
         chats: Mapping[str, Chat],
         render: Callable[[str, str], tuple[str, ...]],
         on_posted: Callable[[Outgoing, str], None],
+        on_opened: Callable[[int, float], object],
     ) -> None:
         self._records = records
         self._chats = chats
         self._render = render
         self._on_posted = on_posted
+        self._on_opened = on_opened
         self._wake = asyncio.Event()
         self._draining: set[int] = set()
 
@@ -121,11 +124,17 @@ class Delivery:
             return await self._unsure(item, type(error).__name__, bound)
         log.debug("post.sent", **bound)
         root = posted.root if item.op == "post" and not item.conversation.opened else None
-        await self._records.insist(outbox.mark_sent, item.id, posted.message_id, root, time.time())
+        await self._records.insist(self._sent, item, posted.message_id, root, time.time())
         log.debug("post.marked", **bound)
         if item.op == "post":
             self._on_posted(item, posted.message_id)
         return True
+
+    def _sent(self, item: Outgoing, message_id: str, root: str | None, now: float) -> None:
+        """The platform has it; a thread that it opened may be news elsewhere."""
+        outbox.mark_sent(item.id, message_id, root, now)
+        if root is not None:
+            self._on_opened(item.conversation.id, now)
 
     async def _act(self, chat: Chat, item: Outgoing) -> Posted:
         key = item.conversation.key

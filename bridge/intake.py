@@ -36,7 +36,7 @@ from bridge.forms import (
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput, NotAllowed
 from core.model import Button, ChatEvent, Conversation, Reply, Step
-from core.records import filing, messages, outbox, turns
+from core.records import filing, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
 
@@ -152,7 +152,7 @@ class _Taken:
         if event.public is not None and not (event.public and late):
             messages.set_public(event.key, public=event.public)
         if event.apart:
-            messages.set_apart(event.key)
+            places.set_apart(event.key)
 
     def _handle(self) -> Reply | None:
         match self.event.kind:

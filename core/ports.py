@@ -87,6 +87,13 @@ class Chat(Protocol):
         """
         ...
 
+    def address(self, key: ConversationKey, message_id: str = "") -> str:
+        """Where people open a thread, or one message of it, in their own client: a link.
+
+        "" where the platform has none, or while it is not known yet. No I/O.
+        """
+        ...
+
     async def checks(self, channels: Sequence[str] = ()) -> list[Check]:
         """What ``moot doctor`` asks of this platform: tokens, kinds, scopes, intents.
 

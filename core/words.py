@@ -16,10 +16,25 @@ Mention me with a question and I answer in the thread; in a thread I take part i
 - `!stop` ends what runs and waits in this thread; `!next` skips who speaks at a roundtable
 - `!status` shows what runs and waits
 - `!context` shows what the last run was told; `!context RUN` another one
+- `!mode full` gives this thread's questions more context; `!mode` shows it
+- `!plan`, `!finding`, `!artifact`, `!decisions`, `!link`, `!branch`: see `!help plans`
 - `!help` shows this
 
 As slash commands: `/ask`, `/roundtable`, `/moot stop` … on Slack (inside a thread only with `!`), \
 `/ask`, `/roundtable`, `/stop` … on Discord."""
+
+
+HELP_TEAM = """\
+What a team keeps, each with a number; a word alone lists.
+
+- `!plan new TITLE` with subtasks on further lines; `!plan show 3`, `!plan approve 3`, \
+`!plan reject 3`, `!plan start 3.1`, `!plan done 3.1`
+- `!finding add [security/high] text`; `!finding close 4`
+- `!artifact add TITLE` with the text on further lines; `!artifact show 2`
+- `!decisions` shows what roundtables settled
+- `!link LINK-TO-A-THREAD` lets two threads know of each other; `!unlink 12` ends that
+- `!branch title` goes on in a new thread from here, `!branch LINK-TO-A-MESSAGE title` from there; \
+in it, `!branch adopt` brings the outcome back and `!branch discard` closes it"""
 
 
 FRESH = {

@@ -242,6 +242,10 @@ class ConsoleChat:
         """See ``Chat.direct``: whoever sits here sees the whole room."""
         return None
 
+    def address(self, key: ConversationKey, message_id: str = "") -> str:  # noqa: ARG002
+        """See ``Chat.address``: a room in a terminal has no addresses."""
+        return ""
+
     async def checks(self, channels: Sequence[str] = ()) -> list[Check]:  # noqa: ARG002 - any may be made
         """See ``Chat.checks``: the room's folder can be used, or why not."""
         folder = self.room.folder

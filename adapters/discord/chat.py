@@ -31,6 +31,7 @@ EDIT_INTERVAL_S = 1.5  # some five edits in five seconds are allowed; posts come
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 120.0  # Discord takes a thousand sign-ins a day, then it resets the token
 DOCTOR_S = 30.0
+SITE = "https://discord.com"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,11 @@ class DiscordChat:
         async with answered(DOCTOR_S):
             channel = await client.create_dm(discord.Object(int(person)))
         return ConversationKey(CHAT, "", str(channel.id), "")
+
+    def address(self, key: ConversationKey, message_id: str = "") -> str:
+        """See ``Chat.address``. Discord shows such a link as a mention of the thread."""
+        place = f"{SITE}/channels/{key.space or '@me'}/{key.root or key.channel}"
+        return f"{place}/{message_id}" if message_id else place
 
     def _sending(self) -> Poster:
         if self._poster is None:

@@ -18,6 +18,7 @@ from adapters.slack.events import Directory, Identity, ids_in, ours, to_said
 from adapters.slack.inbox import Inbox
 from adapters.slack.links import SocketLink, serve_http
 from adapters.slack.names import People
+from adapters.slack.places import permalink
 from adapters.slack.render import MAX_BYTES, render
 from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
@@ -120,6 +121,7 @@ class SlackChat:
                 bot_id=str(told.get("bot_id") or ""),
                 name=str(told.get("user") or "moot"),
                 enterprise_id=str(told.get("enterprise_id") or ""),
+                url=str(told.get("url") or ""),
             )
             scopes = doctor.scopes_of(headers)
             if scopes is not None and not scopes.ok:
@@ -230,6 +232,10 @@ class SlackChat:
         known: Directory = await self._people.look_up(me, users, channels)
         said = (to_said(message, me, known) for message in found)
         return tuple(s for s in said if s is not None)
+
+    def address(self, key: ConversationKey, message_id: str = "") -> str:
+        """See :meth:`core.ports.Chat.address`."""
+        return permalink(self._me.url, key, message_id) if self._me else ""
 
     async def direct(self, person: str) -> ConversationKey | None:
         """See :meth:`core.ports.Chat.direct`; Slack takes a person's id for a channel's."""

@@ -27,6 +27,7 @@ class Identity:
     bot_id: str = ""
     name: str = "moot"
     enterprise_id: str = ""
+    url: str = ""  # of the workspace, ending in a slash
 
 
 @dataclass(frozen=True, slots=True)

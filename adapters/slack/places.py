@@ -47,3 +47,15 @@ def to_conversion(body: Json, me: Identity, now: float) -> ChatEvent | None:
         sent_at=now,
         public=CONVERSIONS[str(subtype)],
     )
+
+
+def permalink(workspace_url: str, key: ConversationKey, message_id: str = "") -> str:
+    """The address of a thread's first message, or of another message in it."""
+    if not workspace_url:
+        return ""
+    channel = f"{workspace_url.rstrip('/')}/archives/{key.channel}"
+    ts = message_id or key.root
+    if not ts:
+        return channel
+    inside = f"?thread_ts={key.root}&cid={key.channel}" if key.root and ts != key.root else ""
+    return f"{channel}/p{ts.replace('.', '')}{inside}"

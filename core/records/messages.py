@@ -91,11 +91,6 @@ def set_engaged(conversation_id: int) -> None:
     ConversationRow.change(conversation_id, engaged=True)
 
 
-def set_mode(conversation_id: int, mode: str) -> None:
-    """The conversation's own pack mode; "" gives it back to the settings."""
-    ConversationRow.change(conversation_id, mode=mode)
-
-
 _set_public = Prepared(
     ConversationRow,
     lambda chat, space, channel, public: ConversationRow.update(public=public).where(
@@ -110,17 +105,6 @@ _set_public = Prepared(
 def set_public(key: ConversationKey, *, public: bool) -> None:
     """Whether everybody in the space may read the channel: it holds for all its conversations."""
     _set_public.run(chat=key.chat, space=key.space, channel=key.channel, public=public)
-
-
-def set_apart(key: ConversationKey) -> None:
-    """This thread is a private one: not everybody in its channel can read it."""
-    ConversationRow.update(apart=True).where(
-        (ConversationRow.chat == key.chat)
-        & (ConversationRow.space == key.space)
-        & (ConversationRow.channel == key.channel)
-        & (ConversationRow.root == key.root)
-        & ~ConversationRow.apart
-    ).execute()
 
 
 def set_caught_up(conversation_id: int) -> None:

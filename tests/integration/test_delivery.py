@@ -44,9 +44,18 @@ async def records(tmp_path):
     await opened.close()
 
 
+HOOKS = (lambda _c, text: (text,), lambda _i, _m: None, lambda _c, _n: None)
+
+
 @asynccontextmanager
 async def delivering(records, paper):
-    made = Delivery(records, {"paper": paper}, lambda _c, text: (text,), lambda _i, _m: None)
+    made = Delivery(
+        records,
+        {"paper": paper},
+        lambda _c, text: (text,),
+        lambda _i, _m: None,
+        lambda _c, _n: None,
+    )
     task = asyncio.create_task(made.run())
     try:
         yield made
@@ -151,7 +160,13 @@ async def test_the_note_to_whoever_asked_is_owed_with_the_refusal_and_once_a_tur
         await records.do(say)
         first = await records.do(outbox.take_next, 1, time.time())
         refused = ChatRefused("this channel is archived", "is_archived")
-        made = Delivery(records, {"paper": Closed()}, lambda _c, text: (text,), lambda _i, _m: None)
+        made = Delivery(
+            records,
+            {"paper": Closed()},
+            lambda _c, text: (text,),
+            lambda _i, _m: None,
+            lambda _c, _n: None,
+        )
         await made._refused(first, refused, {})
         assert await records.do(outbox.undelivered) == (1, life + 1)  # the note; the refused
     paper = Closed()

@@ -15,7 +15,8 @@ from bridge.acts import IntakePolicy
 from bridge.commands import Names
 from bridge.intake import Intake
 from bridge.tables import Setup, Tables
-from core.model import Author, ChatEvent, ConversationKey, Participant, Step, TableRules
+from bridge.team_acts import Ground
+from core.model import Author, ChatEvent, ConversationKey, Participant, Project, Step, TableRules
 from core.records import messages, outbox, turns
 from core.records.search import search
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, TurnRow
@@ -31,6 +32,11 @@ POLICY = IntakePolicy(
         frozenset({"claude", "codex"}), frozenset({"architect", "critic"}), frozenset({"duel"})
     ),
     default_seat=Participant("claude"),
+    ground=Ground(
+        lambda _key: Project("moot", "", "plan"),
+        lambda _project: ("*",),
+        lambda key, message: f"https://chat.test/{key.channel}/{key.root}/{message}",
+    ),
     tables=Tables(
         Setup((Participant("", "architect"), Participant("", "critic")), 2, TableRules()),
         ("claude", "codex"),

@@ -1,0 +1,81 @@
+"""What people point at: a thread or a message by what its address on the platform holds.
+
+Nothing here asks who may see it: ``core.records.scope`` does, before anything is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.model import Conversation, ConversationKey
+from core.records.tables import ConversationRow, MessageRow, OutboxRow, RunRow
+
+
+def thread_at(here: ConversationKey, ids: Sequence[str]) -> int:
+    """The conversation of this chat and space whose thread, or one of whose messages, has an id.
+
+    ``ids`` are tried in order; 0 when there is none.
+    """
+    same = (ConversationRow.chat == here.chat) & (ConversationRow.space == here.space)
+    for one in ids:
+        row = ConversationRow.get_or_none(
+            same & (ConversationRow.root == one) & (ConversationRow.twin == 0)
+        )
+        if row is not None:
+            return row.id
+    for one in ids:
+        said = MessageRow.select().join(ConversationRow)
+        found = said.where(same & (MessageRow.platform_id == one)).first()
+        if found is not None:
+            return found.conversation_id
+    return 0
+
+
+def message_at(conversation: Conversation, platform_id: str) -> int:
+    """The message of this conversation with this id, an answer of ours too; 0: there is none."""
+    said = MessageRow.get_or_none(
+        (MessageRow.conversation == conversation.id) & (MessageRow.platform_id == platform_id)
+    )
+    if said is not None:
+        return said.id
+    posted = OutboxRow.get_or_none(
+        (OutboxRow.conversation == conversation.id)
+        & (OutboxRow.message_id == platform_id)
+        & (OutboxRow.kind == "answer")
+    )
+    run = RunRow.get_or_none(RunRow.id == posted.run) if posted is not None else None
+    if run is None:
+        return 0
+    answer = (
+        MessageRow.select()
+        .where(
+            (MessageRow.conversation == conversation.id)
+            & (MessageRow.turn == run.turn_id)
+            & (MessageRow.author_kind == "agent")
+            & (MessageRow.text == run.answer)
+        )
+        .first()
+    )
+    return answer.id if answer is not None else 0
+
+
+def first_words(conversation_id: int) -> str:
+    """What a thread began with, as far as it still stands; "" for an empty one."""
+    row = (
+        MessageRow.select()
+        .where((MessageRow.conversation == conversation_id) & MessageRow.deleted_at.is_null())
+        .order_by(MessageRow.sent_at, MessageRow.id)
+        .first()
+    )
+    return row.text if row is not None else ""
+
+
+def title_of(conversation_id: int) -> str:
+    """The title of the post that opened a thread, when it was one of ours."""
+    row = (
+        OutboxRow.select()
+        .where((OutboxRow.conversation == conversation_id) & (OutboxRow.kind == "header"))
+        .order_by(OutboxRow.id)
+        .first()
+    )
+    return row.title if row is not None else ""
