@@ -17,6 +17,8 @@ from core.records.thread import Records
 
 log = structlog.get_logger()
 
+Resolve = Callable[[Sequence[Pull]], Awaitable[tuple[PulledResult, ...]]]
+"""Finds what Pulls ask for, within one turn's scope: ``Gather.pulled``."""
 Found = MutableMapping[tuple[str, str], PulledResult]
 """What the Pulls of one chain brought, by ``core.pull.identity``."""
 
@@ -42,7 +44,7 @@ class InRun:
 
     run_id: str
     request: PackRequest
-    resolve: Callable[[Sequence[Pull]], Awaitable[tuple[PulledResult, ...]]]
+    resolve: Resolve
     records: Records
     found: Found
     max_pulls: int

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -18,9 +19,10 @@ from core.context.terms import terms_for
 from core.forecast import Expected
 from core.gather import Gather
 from core.house import House
-from core.in_run import Found, InRun
+from core.in_run import Found, InRun, Resolve
 from core.minutes import stands
 from core.model import (
+    ContextPack,
     Conversation,
     EngineEvent,
     EngineTask,
@@ -97,14 +99,15 @@ class Table:
 
     async def _take(self, run_id: str, scratch: Path, step: Step, done: Sequence[Run]) -> None:
         seat, chain = speaker(self.turn, step, done), _chain(done, step)
-        pulled = await self.gather.pulled(chain[-1].pulls) if chain else ()
-        found = self.found.setdefault((step.round, step.seat), {})
-        found.update((identity(result.pull), result) for result in pulled if not result.failed)
         request = await self._request(step, seat)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
         sitting = await self._sitting(request)
         pack = build_context_pack(request, await self.gather.facts(step.round))
+        resolve = partial(self.gather.pulled, told=_whole(pack))
+        pulled = await resolve(chain[-1].pulls) if chain else ()
+        found = self.found.setdefault((step.round, step.seat), {})
+        found.update((identity(result.pull), result) for result in pulled if not result.failed)
         traits = self._traits(seat)
         asking = ways_to_ask(pack, request, traits, chain, pulled, sitting.found)
         opened = time.time()
@@ -137,7 +140,7 @@ class Table:
             self.house.progress.started(run_id, self.conversation, self.turn, step, seat)
 
         try:
-            in_run = self._in_run(run_id, request, found)
+            in_run = self._in_run(run_id, request, found, resolve)
             how = _How(run_id, scratch, request, sitting, in_run, row_is_there)
             outcome, fresh = await self._ask(how, asking)
         finally:
@@ -227,13 +230,15 @@ class Table:
             return False
         return self.house.pulls.listening and bool(self.gather.pull_kinds)
 
-    def _in_run(self, run_id: str, request: PackRequest, found: Found) -> InRun | None:
+    def _in_run(
+        self, run_id: str, request: PackRequest, found: Found, resolve: Resolve
+    ) -> InRun | None:
         if not request.in_run:
             return None
         return InRun(
             run_id,
             request,
-            self.gather.pulled,
+            resolve,
             self.house.records,
             found,
             max_pulls=self.house.policy.max_in_run,
@@ -312,6 +317,11 @@ class Table:
                 pulls.dismiss(task.run_id)
             await asyncio.gather(*saving)
             log.debug("run.exited")
+
+
+def _whole(pack: ContextPack) -> frozenset[int]:
+    """The messages that the agent has before it with nothing left out, now or from before."""
+    return frozenset(piece.id for piece in pack.conversation if piece.whole == piece.shown)
 
 
 def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:

@@ -49,9 +49,11 @@ def offer(scene: Scene) -> Offer:
 
 
 def answer(pull: Pull, scene: Scene) -> PulledResult:
-    """The best hits for the query, oldest first, each with its number, speaker, time and place."""
-    found = ranked(pull.query, search(replace(scene, shown=frozenset()), pull.query, LOOKED_AT))
-    chosen = _found(found, scene)[:MAX_PULLED]
+    """The best hits for the query, oldest first, each with its number, speaker, time and place.
+
+    What whoever asks has before it (``scene.shown``) is brought only where nothing else fits.
+    """
+    chosen = _new(pull.query, scene) or _new(pull.query, replace(scene, shown=frozenset()))
     if not chosen:
         return PulledResult(pull, (), "nothing found in what may be seen from this conversation")
     by_time = sorted(chosen, key=lambda one: (one.message.sent_at, one.message.id))
@@ -63,6 +65,11 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
             for one in by_time
         ),
     )
+
+
+def _new(query: str, scene: Scene) -> list[Found]:
+    """The best hits beyond what the scene shows."""
+    return _found(ranked(query, search(scene, query, LOOKED_AT)), scene)[:MAX_PULLED]
 
 
 def ranked(query: str, found: Sequence[Found]) -> list[Found]:

@@ -73,6 +73,23 @@ async def test_what_is_shown_and_the_question_itself_are_not_found_again(records
     assert offered.candidates["retrieval"].available.startswith("1 message of")
 
 
+async def test_a_pull_brings_what_is_new_and_what_was_told_only_where_nothing_else_fits(records):
+    def play():
+        old, here = thread(), thread(root="2")
+        told = say(here, "JWT or sessions for the gateway?")
+        new = say(old, "We chose JWT because the gateway can check it offline.", LEE)
+        scene = scene_of(here, shown=frozenset({told}))
+        found = [
+            retrieval.answer(Pull("memory", words), scene)
+            for words in ("JWT for the gateway", "sessions")
+        ]
+        return told, new, found
+
+    told, new, (both, only_told) = await records.do(play)
+    assert [hit.split()[0] for hit in both.hits] == [f"#{new}"]
+    assert [hit.split()[0] for hit in only_told.hits] == [f"#{told}"]
+
+
 async def test_nothing_beyond_what_is_shown_is_no_offer(records):
     def play():
         here = thread()
