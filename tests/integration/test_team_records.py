@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.context.delta import Known
 from core.errors import BadInput
 from core.model import (
     Actor,
@@ -18,7 +19,7 @@ from core.model import (
     Participant,
     Subtask,
 )
-from core.records import filing, findings, ledger, links, messages, plans
+from core.records import filing, findings, ledger, links, messages, plans, sessions
 from core.records.tables import ALL_TABLES, AuditRow, ConversationRow
 from core.records.thread import Records
 from tests.integration.scenes import scene_of
@@ -398,3 +399,20 @@ async def test_where_no_branch_can_be(records):
         return ConversationRow.select().count()
 
     assert await records.do(story) == 4
+
+
+@pytest.mark.parametrize(
+    ("section", "ends"), [("findings", True), ("artifacts", True), ("plan", False)]
+)
+async def test_sessions_elsewhere_that_were_told_of_a_deleted_message_end(records, section, ends):
+    def story():
+        here, there = opened("C1", public=True), opened("C2")
+        said(here, "the secret", "1000")
+        key = sessions.SessionKey(there.id, Participant("codex"), "/", "plan")
+        begun = sessions.begin(key, "", Known(), 1000.0)
+        sessions.named(begun, "S1")
+        sessions.learn(begun, Known(sections={section: "0" * 16}))
+        messages.remove(here.key, "1000", 1001.0)
+        return sessions.find(key)
+
+    assert (await records.do(story) is None) is ends
