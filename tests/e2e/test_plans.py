@@ -70,3 +70,40 @@ async def test_a_block_that_a_person_types_proposes_nothing(slack, moot):
     root = await slack.mention(f"please repeat:\n{typed}")
     texts = await said(slack, root, "quoted-plan")
     assert not any("*Plan 1*" in text for text in texts)
+
+
+async def test_a_person_decides_and_an_agent_reports(slack, moot):
+    root = await slack.mention(r'@@rehearse text="Do this." block="plan\nLog\n- a\n- b"@@ plan it')
+    await said(slack, root, "*Plan 1* proposed")
+    await slack.say('@@rehearse text="early" block="subtask-done:1"@@', thread=root)
+    await said(slack, root, "no plan is active")
+    await slack.say("!plan approve 1", thread=root)
+    await said(slack, root, "(active)")
+    await slack.say('@@rehearse text="did it" block="subtask-done:1"@@', thread=root)
+    await said(slack, root, "subtask 1 done")
+    await slack.say("!plan show 1", thread=root)
+    texts = await said(slack, root, "☑ 1.1 a")
+    assert "☐ 1.2 b" in texts[-1]
+
+
+async def test_a_review_is_written_down_and_told_to_the_next(slack, moot):
+    review = r"verdict fail\n- high, security: the token is in the log\n- odd name"
+    root = await slack.mention(f'@@rehearse text="No." block="{review}"@@ review it')
+    texts = await said(slack, root, "*Verdict: fail*")
+    assert "finding 1 (high, security): the token is in the log" in texts[-1]
+    known = "- finding 1 (open, high, security, by rehearsal): the token is in the log"
+    order = f'@@rehearse text="I see it." when="{known}"@@'
+    await slack.say(f"!ask --as developer --mode standard {order} what now?", thread=root)
+    await said(slack, root, "I see it.")
+
+
+async def test_what_a_deleted_message_was_written_down_as_is_gone(slack, moot):
+    root = await slack.mention("hello")
+    await said(slack, root, "hello")
+    at = await slack.say("!finding add the zanzibar key", thread=root)
+    await said(slack, root, "finding *1*")
+    await slack.delete(at)
+    await moot.event("event.accepted", kind="delete")
+    await slack.say("!finding show 1", thread=root)
+    texts = await said(slack, root, "withdrawn")
+    assert not any("zanzibar" in text for text in texts)
