@@ -29,9 +29,10 @@ import structlog
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
-from benchmarks.discussion import Play, Setup, discussion, playing
+from benchmarks.discussion import Play, Setup, playing
 from benchmarks.knowledge import Fact, Session, facts_of
-from benchmarks.players import APART, Call, Theatre
+from benchmarks.players import Call, Theatre
+from core.memory.topics import TASK
 from core.pull import MAX_PULLS, MAX_QUERY_CHARS
 from core.records.prepared import meta_of
 from core.records.tables import MessageRow
@@ -53,6 +54,8 @@ STARTS = {
 _PULL = re.compile(r"^<!-- pull:.*-->\n?", re.MULTILINE)
 _HISTORY = 'ORDER BY "t1"."sent_at" DESC, "t1"."id" DESC LIMIT 400'
 """What only the load of a round reads, of the conversation that it is for."""
+_AVAILABLE = "# What you can Pull\n"
+_HIT = re.compile(r"#(\d+) ")
 Query = tuple[str, str]
 """The kind of a Pull, and what is asked."""
 
@@ -112,14 +115,14 @@ class Director:
 
     Attributes:
         whole: the facts of each of the six packs when everything is told.
-        wanted: what may be pulled, in this order; only while something is missing.
-        always: so many of them are pulled in the first round, needed or not (``None``: as needed).
+        pulls: so many things are pulled at each first call, needed or not; ``None``: while a fact
+            of the whole pack is missing, and what its announcements do not bring is asked for by
+            its number, which only this script can know.
     """
 
     setup: Setup
     whole: Sequence[tuple[Fact, ...]] = ()
-    wanted: Sequence[Query] = ()
-    always: int | None = None
+    pulls: int | None = 0
     play: Play | None = None
     sessions: dict[str, Session] = field(default_factory=dict)
     seats: list[Seat] = field(default_factory=list)
@@ -131,8 +134,10 @@ class Director:
     async def script(self, call: Call) -> str:
         """What the engine answers to a call."""
         assert self.play is not None
+        if call.prompt.startswith(TASK[:60]):  # the summariser's, not a participant's
+            return self.play.summary(call)
         session = self.sessions.setdefault(call.session, Session())
-        session.tell(call.context, call.prompt, apart=APART[call.engine])
+        session.tell(call.system, call.stdin)
         if not self.measuring:
             answer = self.play.lines
         else:
@@ -143,7 +148,7 @@ class Director:
     async def _at_the_table(self, call: Call, session: Session) -> str:
         if not self.seats or self.seats[-1].calls[-1].answer in self._spoken():
             self.seats.append(Seat())
-            self._left = list(self.wanted)
+            self._left = queries_of(self.play.data["topic"], call.stdin + call.system)
         seat, number = self.seats[-1], len(self.seats) - 1
         seat.calls.append(call)
         self._count(seat, number // SEATS)
@@ -163,13 +168,15 @@ class Director:
 
     def _next(self, session: Session, seat: Seat, number: int) -> Query | None:
         """What is pulled next at this call; ``None``: nothing more."""
-        if not self._left:
-            return None
-        if self.always is None:
-            due = bool(session.missing(self.whole[number]))
+        if self.pulls is not None:
+            more = number < SEATS and seat.pulls < self.pulls and bool(self._left)
         else:
-            due = number < SEATS and seat.pulls < self.always
-        if not due:
+            lacks = session.missing(self.whole[number])
+            if lacks and not self._left:
+                hits = [hit for fact in lacks if (hit := _HIT.match(fact.lines[0]))]
+                self._left = [("messages", f"#{hit[1]}") for hit in hits]
+            more = bool(lacks and self._left)
+        if not more:
             return None
         seat.pulls += 1
         return self._left.pop(0)
@@ -223,11 +230,10 @@ async def run(
     *,
     mode: str,
     whole: Sequence[tuple[Fact, ...]] = (),
-    wanted: Sequence[Query] = (),
-    always: int | None = None,
+    pulls: int | None = 0,
 ) -> Measured:
     """Play the thread up to the roundtable, then the roundtable, and keep what was sent."""
-    director = Director(setup, whole, wanted, always)
+    director = Director(setup, whole, pulls)
     with stage() as folder, home(folder):
         async with (
             Theatre(director.script) as theatre,
@@ -273,15 +279,20 @@ def _trace(callback: Any) -> None:
     meta_of(MessageRow).database.connection().set_trace_callback(callback)
 
 
-def queries_of(topic: str, skills: Sequence[str]) -> list[Query]:
-    """What an agent asks for that wants to know all that was announced to it."""
+def queries_of(topic: str, text: str) -> list[Query]:
+    """What an agent asks for that wants all that ``text`` announces to it."""
     asked = topic[: MAX_QUERY_CHARS - 80].rsplit(" ", 1)[0]
-    return [
-        ("memory", asked),
-        *(("skill", f"{name}: {asked}") for name in skills),
-        *(("memory", clause.strip()) for clause in re.split(r"[,.?]", topic) if clause.strip()),
-        ("sessions", asked),
-    ]
+    announced = text.partition(_AVAILABLE)[2].partition("\n# ")[0]
+    kinds = re.findall(r"^- (\w+): ", announced, re.MULTILINE)
+    queries: list[Query] = []
+    for kind in kinds:
+        if kind == "skill":
+            named = re.search(r"^- skill: \d+ match\w*: (.+?); to ask", announced, re.MULTILINE)
+            names = named[1].split(", ") if named else []
+            queries += [(kind, f"{name}: {asked}") for name in names]
+        else:
+            queries.append((kind, asked))
+    return queries
 
 
 def shared_prefix(seats: Sequence[Seat]) -> float:
@@ -303,12 +314,10 @@ async def measure(start: str, mode: str) -> dict[str, Any]:
     """The four ways from one start, on the same six calls."""
     whole_pack = await run(start, WAYS["full_push"], mode=mode)
     whole = [facts_of(seat.calls[0].context) for seat in whole_pack.seats]
-    data = discussion()
-    wanted = queries_of(data["topic"], [skill["name"] for skill in data["skills"]])
     ways = {}
     for name, setup in WAYS.items():
-        pulls = wanted if setup.delivery == "hybrid" else ()
-        ways[name] = await run(start, setup, mode=mode, whole=whole, wanted=pulls)
+        pulls = None if setup.delivery == "hybrid" else 0
+        ways[name] = await run(start, setup, mode=mode, whole=whole, pulls=pulls)
     assert ways["full_push"].chars == whole_pack.chars, "the same input gives the same packs"
     result: dict[str, Any] = {f"{name}_chars": way.chars for name, way in ways.items()}
     result |= {f"{name}_tokens": way.tokens for name, way in ways.items()}
@@ -343,32 +352,33 @@ def _row(seat: Seat) -> dict[str, Any]:
 
 async def rows_of_pulls(start: str, mode: str) -> list[dict[str, Any]]:
     """What 0, 1 and 2 Pulls of each participant cost, by the way they are made."""
-    push = {
-        True: (await run(start, WAYS["delta_push"], mode=mode)).chars,
-        False: await run(start, WAYS["full_push"], mode=mode),
-    }
-    whole = [facts_of(seat.calls[0].context) for seat in push[False].seats]
-    push[False] = push[False].chars
-    data = discussion()
-    wanted = queries_of(data["topic"], [skill["name"] for skill in data["skills"]])
+    full_push = await run(start, WAYS["full_push"], mode=mode)
+    delta_push = await run(start, WAYS["delta_push"], mode=mode)
+    whole = [facts_of(seat.calls[0].context) for seat in full_push.seats]
     rows = []
-    for sessions in (False, True):
-        for in_run in (False, True):
-            for count in range(3):
-                setup = Setup("hybrid", sessions=sessions, in_run=in_run)
-                way = await run(start, setup, mode=mode, whole=whole, wanted=wanted, always=count)
-                rows.append(
-                    {
-                        "sessions": sessions,
-                        "by": "in the run" if in_run else "follow-up",
-                        "pulls_each": count,
-                        "runs": sum(len(seat.calls) for seat in way.seats),
-                        "chars": way.chars,
-                        "push_chars": push[sessions],
-                        "pays": way.chars < push[sessions],
-                        "missing": way.missing,
-                    }
-                )
+    for kind, sessions, forgetful, in_run in (
+        ("a new process, everything again", False, True, False),
+        ("a follow-up in the session", True, False, False),
+        ("in the run, no session", False, True, True),
+        ("in the run, in the session", True, False, True),
+    ):
+        setup = Setup("hybrid", sessions=sessions, forgetful=forgetful, in_run=in_run)
+        push = delta_push.chars if sessions else full_push.chars
+        for count in range(3):
+            way = await run(start, setup, mode=mode, whole=whole, pulls=count)
+            rows.append(
+                {
+                    "by": kind,
+                    "sessions": sessions,
+                    "in_run": in_run,
+                    "pulls_each": count,
+                    "runs": sum(len(seat.calls) for seat in way.seats),
+                    "chars": way.chars,
+                    "push_chars": push,
+                    "pays": way.chars < push,
+                    "missing": way.missing,
+                }
+            )
     return rows
 
 
@@ -419,12 +429,10 @@ def table(result: dict[str, Any]) -> str:
     if result["rows_of_pulls"]:
         lines.append("0, 1 and 2 Pulls by each participant in its first call, from the same start")
     for row in result["rows_of_pulls"]:
-        kind = "in its session" if row["sessions"] else "no session"
         pays = "pays" if row["pays"] else "does NOT pay"
         lines.append(
-            f"  {kind:15}{row['by']:11}{row['pulls_each']} each: {row['runs']:>2} runs "
-            f"{row['chars']:>8,} against push {row['push_chars']:>8,}: {pays}; "
-            f"{row['missing']} facts not known"
+            f"  {row['by']:33}{row['pulls_each']} each: {row['runs']:>2} runs {row['chars']:>8,} "
+            f"against push {row['push_chars']:>8,}: {pays}; {row['missing']} facts not known"
         )
     lines.append(f"the usual estimate for 3 x 2: {USUAL_ESTIMATE:,} characters")
     met = "met" if result["goal_met"] else "NOT met"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import textwrap
 import time
@@ -23,9 +24,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.players import FORGETFUL, Theatre
+from benchmarks.players import FORGETFUL, Call, Theatre
 from bridge.app import Moot, running
 from config.settings import load_settings
+from core.memory import summarise
+from core.memory.summarise import AT_LEAST, FROM_MESSAGES
 from core.model import (
     Actor,
     Author,
@@ -33,6 +36,7 @@ from core.model import (
     ChatLimits,
     Conversation,
     ConversationKey,
+    Message,
     Origin,
     Participant,
     Post,
@@ -44,12 +48,13 @@ from core.model import (
     TableRules,
     TurnKind,
 )
-from core.records import findings, ledger, links, messages, plans, turns
+from core.records import findings, ledger, links, messages, plans, topics, turns
 
 DATA = Path(__file__).parent / "data" / "discussion.json"
 CHAT, SPACE, CHANNEL, ROOT = "paper", "acme", "billing", "thread"
 KEY = ConversationKey(CHAT, SPACE, CHANNEL, ROOT)
 DEADLINE_S = 60.0
+_NUMBER = re.compile(r"^\[#(\d+)\] ", re.MULTILINE)
 
 WHEN: Mapping[str, Sequence[str]] = {
     "m013": ("plan", "C-1"),  # Robin decides, and gives out subtasks
@@ -135,18 +140,19 @@ class Play:
         ``sessions``: agents' answers are calls; else only rows. ``late``: what is on record comes
         after the last message, so that every session has it still to learn.
         """
-        asked = ""
+        asked: Mapping[str, Any] = {}
         for message in self.data["history"]:
             if message["role"] == "human":
-                asked = message["id"]
+                asked = message
                 await self.do(self._say, message)
             elif sessions:
                 seat = self.seats[message["author"]]
                 self.lines = message["text"]
-                await self.ask("ask", self.text_of(asked), self.ids[asked], (seat,), rounds=1)
+                await self.ask("ask", asked, (seat,), rounds=1)
                 self.ids[message["id"]] = await self.do(self._newest)
             else:
                 await self.do(self._answer, message)
+            await self._summed_up()
             if not late:
                 for name in WHEN.get(message["id"], ()):
                     await self.do(self._record, name)
@@ -155,22 +161,48 @@ class Play:
                 for name in names:
                     await self.do(self._record, name)
 
+    async def _summed_up(self) -> None:
+        """Wait until the work in the background has caught up, so that every play is the same."""
+        async with asyncio.timeout(DEADLINE_S):
+            while True:  # rows tell of no event
+                if not await self.do(self._to_sum_up):
+                    return
+                await asyncio.sleep(0.005)
+
+    def _to_sum_up(self) -> Sequence[Message]:
+        return topics.unsummarised(
+            self.conversation.id, keep=FROM_MESSAGES, at_least=AT_LEAST, limit=AT_LEAST, redo=False
+        )
+
+    def summary(self, call: Call) -> str:
+        """What the engine makes of a span: each given topic once the last of its messages is in it.
+
+        Its sentences stand for all of its messages: the data does not say which is whose.
+        """
+        shown = {int(number) for number in _NUMBER.findall(call.context)}
+        made = []
+        for topic in self.data["topics"]:
+            ids = [self.ids[name] for name in topic["source"] if name in self.ids]
+            if len(ids) == len(topic["source"]) and ids[-1] in shown:
+                said = [
+                    {"messages": [i for i in ids if i in shown], "text": sentence}
+                    for sentence in re.split(r"(?<=[.?!]) +", topic["text"])
+                ]
+                made.append({"title": topic["title"], "statements": said})
+        return json.dumps({"topics": made})
+
     async def roundtable(self, rounds: int, *, mode: str = "") -> None:
         """The roundtable on the topic, as its starter asks for it after the last message."""
-        topic = self.data["topic"]
-        starter = {"id": "topic", "author": "Robin", "role": "human", "text": topic}
+        starter = {"id": "topic", "author": "Robin", "text": self.data["topic"]}
         await self.do(self._say, starter)
         rules = TableRules(early_stop=False)
         seats = tuple(self.seats.values())
-        await self.ask(
-            "roundtable", topic, self.ids["topic"], seats, rounds=rounds, rules=rules, mode=mode
-        )
+        await self.ask("roundtable", starter, seats, rounds=rounds, rules=rules, mode=mode)
 
     async def ask(
         self,
         kind: TurnKind,
-        prompt: str,
-        message_id: int,
+        message: Mapping[str, Any],
         seats: Sequence[Participant],
         *,
         rounds: int,
@@ -182,10 +214,10 @@ class Play:
             turns.queue_turn,
             self.conversation.id,
             kind=kind,
-            prompt=prompt,
-            prompt_message_id=message_id,
-            asker="Robin",
-            asker_key=f"{CHAT}:Robin",
+            prompt=message["text"],
+            prompt_message_id=self.ids[message["id"]],
+            asker=message["author"],
+            asker_key=f"{CHAT}:{message['author']}",
             seats=seats,
             rounds=rounds,
             mode=mode,
@@ -203,10 +235,6 @@ class Play:
                 await asyncio.sleep(0.005)
         if turn.state != "done":
             raise RuntimeError(f"the turn ended as {turn.state}")
-
-    def text_of(self, name: str) -> str:
-        """A message of the given history by its name."""
-        return next(m["text"] for m in self.data["history"] if m["id"] == name)
 
     async def do(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run a function as one transaction on the records' thread."""
@@ -440,6 +468,7 @@ class Setup:
 
     delivery: str
     sessions: bool
+    forgetful: bool = False  # engines that keep no sessions at all: a follow-up gets everything too
     in_run: bool = True
     max_followups: int = 2
 
@@ -448,6 +477,7 @@ class Setup:
 async def playing(folder: Path, setup: Setup, theatre: Theatre) -> AsyncIterator[Play]:
     """A Moot in ``folder`` with the discussion's project; nothing said in its thread yet."""
     data = discussion()
+    summarise.POLL_S = 0.02  # here nobody takes minutes to write a message
     project = await asyncio.to_thread(write_project, data, folder / "acme-billing")
     config = folder / "moot.toml"
     await asyncio.to_thread(config.write_text, _settings(folder, project, data, setup, theatre.url))
@@ -466,7 +496,7 @@ async def playing(folder: Path, setup: Setup, theatre: Theatre) -> AsyncIterator
 
 
 def _settings(folder: Path, project: Path, data: Mapping[str, Any], setup: Setup, url: str) -> str:
-    args = "[]" if setup.sessions else json.dumps([FORGETFUL])
+    args = json.dumps([FORGETFUL]) if setup.forgetful else "[]"
     engines = "".join(
         f'[engines.{name}]\nuse = "benchmarks.players:{name.upper()}"\nbase_url = "{url}"\n'
         f"args = {args}\n"
@@ -480,6 +510,9 @@ default = "claude"
 {engines}
 [context]
 delivery = "{setup.delivery}"
+sessions = {json.dumps(setup.sessions)}
+[memory]
+summary_engine = "claude"
 [pull]
 in_run = {json.dumps(setup.in_run)}
 max_followups = {setup.max_followups}

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 
 _HEAD = re.compile(r"# \S")
 _LABEL = re.compile(r"\[#(\d+)\] .*:")
+_ANSWERED = re.compile(r"the message to answer \(#(\d+)\), from (.+? \(human\)), word for word")
+_JOINT = "\n\n---\n\n"  # before the message to answer, where all comes as one prompt
 _MARK = re.compile(r"\[.* left out.*\]")  # what is not there is no fact
 
 
@@ -83,13 +85,17 @@ class Session:
     told: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
-    def tell(self, context: str, prompt: str, *, apart: bool) -> None:
-        """One call: its context (``apart``: as a system prompt) and its prompt."""
-        if context and apart:
-            self.system = context
-        elif context:
-            self.told.append(context)
+    def tell(self, system: str, prompt: str) -> None:
+        """One call: its system prompt ("" = none, or the session's own) and its prompt.
+
+        The message to answer is a fact as well: its number and its speaker are told beside it.
+        """
+        if system:
+            self.system = system
         self.told.append(prompt)
+        if answered := _ANSWERED.search(f"{system}\n{prompt}"):
+            words = prompt.rpartition(_JOINT)[2]
+            self.told.append(f"[#{answered[1]}] {answered[2]}:\n{words}")
 
     def missing(self, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
         """The facts that are nowhere in it."""

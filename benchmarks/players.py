@@ -1,8 +1,9 @@
 """Engines whose answers are a script: all of Moot is real, only nobody thinks.
 
-Each has the name and the traits of a shipped engine and is loaded like an engine of one's own
-(``[engines.claude] use = "benchmarks.players:CLAUDE"``). It puts its task, as it was handed over,
-to a loopback server in this process, which keeps it and answers by the script.
+Each stands before a shipped engine and is loaded like an engine of one's own
+(``[engines.claude] use = "benchmarks.players:CLAUDE"``). The shipped engine says what its CLI would
+be given: a file with a system prompt, the text on stdin. That goes to a loopback server in this
+process, which keeps it and answers by the script.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from core.context.tokens import estimate_tokens
 from core.engines.claude import Claude
 from core.engines.codex import Codex
 from core.engines.opencode import OpenCode
-from core.model import EngineConfig, EngineTask, EngineTraits, HttpCall, Usage
+from core.model import EngineConfig, EngineTask, HttpCall, Spawn, Usage
 from core.streams import JsonObject, LineReader, int_of, text_of
 
 FORGETFUL = "forgetful"
@@ -30,13 +31,19 @@ FORGETFUL = "forgetful"
 
 @dataclass
 class Call:
-    """One call of one engine: what it was sent, and what it came to."""
+    """One call of one engine: what its CLI was sent, and what it came to.
+
+    ``system`` and ``stdin`` are what the CLI gets; ``context`` and ``prompt`` what its engine was
+    handed, from which they are made.
+    """
 
     engine: str
     session: str
     resumed: bool
     context: str
     prompt: str
+    system: str
+    stdin: str
     answer: str = ""
     pulled: list[str] = field(default_factory=list)
     """What Pulls in the run brought, as the tool gave it."""
@@ -45,12 +52,12 @@ class Call:
     @property
     def chars(self) -> int:
         """Characters sent, what Pulls in the run brought included."""
-        return len(self.context) + len(self.prompt) + sum(map(len, self.pulled))
+        return len(self.system) + len(self.stdin) + sum(map(len, self.pulled))
 
     @property
     def tokens(self) -> int:
         """The same in estimated tokens."""
-        return sum(map(estimate_tokens, (self.context, self.prompt, *self.pulled)))
+        return sum(map(estimate_tokens, (self.system, self.stdin, *self.pulled)))
 
 
 Script = Callable[[Call], Awaitable[str]]
@@ -63,19 +70,23 @@ class Player:
     programs: tuple[str, ...] = ()
     env_names: tuple[str, ...] = ()
 
-    def __init__(self, name: str, traits: EngineTraits, config: EngineConfig) -> None:
-        self.name = name
+    def __init__(self, shipped: type[Any], config: EngineConfig) -> None:
+        self.name = shipped.name
         self.config = config
-        self.traits = replace(traits, resumes=FORGETFUL not in config.args)
+        self._engine = shipped(EngineConfig())
+        self.traits = replace(shipped.traits, resumes=FORGETFUL not in config.args)
 
     def start(self, task: EngineTask) -> HttpCall:
         """See ``core.ports.Engine``."""
+        plan: Spawn = self._engine.start(task)
         access = {"url": task.pulls.url, "token": task.pulls.token} if task.pulls else {}
         body = {
             "engine": self.name,
             "resume": task.resume,
             "context": task.context,
             "prompt": task.prompt,
+            "system": plan.files.get("context.md", b"").decode(),
+            "stdin": plan.stdin.decode(),
             "access": access,
         }
         return HttpCall("POST", self.config.base_url, json.dumps(body).encode())
@@ -102,11 +113,9 @@ class PlayerReader(LineReader):
         self.close(ok=True)
 
 
-CLAUDE = partial(Player, "claude", Claude.traits)
-CODEX = partial(Player, "codex", Codex.traits)
-OPENCODE = partial(Player, "opencode", OpenCode.traits)
-APART = {"claude": True, "codex": False, "opencode": False}
-"""Whether the engine takes its context apart from the prompt."""
+CLAUDE = partial(Player, Claude)
+CODEX = partial(Player, Codex)
+OPENCODE = partial(Player, OpenCode)
 
 
 class Theatre:
@@ -144,6 +153,8 @@ class Theatre:
             resumed=bool(asked["resume"]),
             context=asked["context"],
             prompt=asked["prompt"],
+            system=asked["system"],
+            stdin=asked["stdin"],
             access=asked["access"],
         )
         self.calls.append(call)

@@ -14,6 +14,7 @@ from pathlib import Path
 import structlog
 
 from core.asking import ROTATES, Asking, Sitting, session_key, ways_to_ask
+from core.context.delta import Known
 from core.context.pack import build_context_pack, receipt
 from core.context.terms import terms_for
 from core.forecast import Expected
@@ -104,7 +105,7 @@ class Table:
             request = replace(request, positions=stands(self.turn, done))
         sitting = await self._sitting(request)
         pack = build_context_pack(request, await self.gather.facts(step.round))
-        resolve = partial(self.gather.pulled, told=_whole(pack))
+        resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
         found = self.found.setdefault((step.round, step.seat), {})
         found.update((identity(result.pull), result) for result in pulled if not result.failed)
@@ -319,9 +320,14 @@ class Table:
             log.debug("run.exited")
 
 
-def _whole(pack: ContextPack) -> frozenset[int]:
+def _whole(pack: ContextPack, sitting: Sitting) -> frozenset[int]:
     """The messages that the agent has before it with nothing left out, now or from before."""
-    return frozenset(piece.id for piece in pack.conversation if piece.whole == piece.shown)
+    known = sitting.found.known if sitting.found else Known()
+    return frozenset(
+        piece.id
+        for piece in pack.conversation
+        if piece.whole == piece.shown or known.holds(replace(piece, shown=piece.whole))
+    )
 
 
 def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:

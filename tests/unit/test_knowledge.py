@@ -27,7 +27,7 @@ PACK = """\
 
 def missing(told: str = "", said: str = "", *, apart: bool = False) -> list[str]:
     session = Session()
-    session.tell(told if apart else "", "" if apart else told, apart=apart)
+    session.tell(told if apart else "", "" if apart else told)
     session.said.append(said)
     return [fact.lines[0] for fact in session.missing(facts_of(PACK))]
 
@@ -68,8 +68,19 @@ def test_a_hit_is_laid_out_differently_but_must_be_one_block():
 
 def test_a_system_prompt_given_anew_replaces_the_one_before():
     session = Session()
-    session.tell(PACK, "What now?", apart=True)
-    session.tell("", "And now?", apart=True)
+    session.tell(PACK, "What now?")
+    session.tell("", "And now?")
     assert not session.missing(facts_of(PACK))
-    session.tell("# Plan\n\n> Plan 2", "And now?", apart=True)
+    session.tell("# Plan\n\n> Plan 2", "And now?")
     assert len(session.missing(facts_of(PACK))) == 4
+
+
+def test_the_message_to_answer_is_known_by_its_number_and_its_words():
+    pack = facts_of("# Recent conversation\n\n[#4] Kim (human):\n> ship it\n> on Monday\n")
+    asked = "What comes after this is the message to answer (#4), from Kim (human), word for word"
+    session = Session()
+    session.tell("", f"{asked} to its end.\n\n---\n\nship it\non Monday")
+    assert not session.missing(pack)
+    other = Session()
+    other.tell("", f"{asked} to its end.\n\n---\n\nship it\non Tuesday")
+    assert other.missing(pack)
