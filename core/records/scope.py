@@ -62,8 +62,13 @@ def _of_place(scene: Scene) -> Expression:
 
 
 def _project(scene: Scene) -> Expression | None:
-    """The channels of the scene's project in this chat; ``None`` when there are no others."""
+    """The channels of the scene's project in this chat; ``None`` when its own is in none."""
     before = f"{scene.conversation.key.chat}:"
+    here = before + scene.conversation.key.channel
+    if here not in scene.project_channels and (
+        "*" not in scene.project_channels or NOT + here in scene.project_channels
+    ):
+        return None
     listed = [c[len(before) :] for c in scene.project_channels if c.startswith(before)]
     wanted: list[Expression] = [ConversationRow.channel.in_(listed)] if listed else []
     if "*" in scene.project_channels:
@@ -73,4 +78,4 @@ def _project(scene: Scene) -> Expression | None:
             if c.startswith(NOT + before)
         ]
         wanted.append(ConversationRow.channel.not_in(refused))
-    return reduce(or_, wanted) if wanted else None
+    return reduce(or_, wanted)
