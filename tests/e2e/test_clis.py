@@ -161,3 +161,22 @@ async def test_without_a_server_for_pulls_markers_serve(name):
         assert not moot.logged("pulls.listening")
         told = json.dumps([seen.body for seen in models.seen])
         assert "You also have the tool" not in told
+
+
+async def test_at_a_table_each_pull_stands_before_the_answer_it_served():
+    async with moot_with("claude", "codex") as (moot, slack, _):
+        root = await slack.mention("We chose JWT because of the mobile app.")
+        await standing(slack, root, 1)
+        look = '@@fake lookup kind=memory query="JWT mobile" text="My view."@@'
+        await slack.say(
+            f"!rt why JWT? {look} --with architect:claude,critic:codex --rounds 1 "
+            "--mode parallel --synth none",
+            thread=root,
+        )
+        texts = (await standing(slack, root, 6))[1:]
+        await moot.event("turn.ended", state="done")
+        assert "Roundtable" in texts[0]
+        assert ["memory" in text.split("\n")[0] for text in texts[1:]] == [True, False, True, False]
+        assert "architect" in texts[2]
+        assert "critic" in texts[4]
+        assert not any(run["hop"] for run in moot.logged("run.closed"))
