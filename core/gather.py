@@ -228,7 +228,8 @@ def _merged(offers: Iterable[Mapping[str, Candidate]]) -> dict[str, Candidate]:
 
 def _joined(first: Candidate, second: Candidate) -> Candidate:
     lines = [line for line in (first.available, second.available) if line]
-    return Candidate((*first.parts, *second.parts), first.pull or second.pull, "; ".join(lines))
+    parts, pull = (*first.parts, *second.parts), first.pull or second.pull
+    return Candidate(parts, pull, "; ".join(lines), first.always)
 
 
 def _look_into(project: Project) -> tuple[str, ...]:

@@ -39,7 +39,8 @@ def next_steps(
     - A run that a crash cut off is made again once (the same step, ``attempt`` 2) if it could not
       write; otherwise the seat is settled, and the caller tells the thread.
     - Once all who spoke in a round agree (``agreed``), the later rounds are left out, if
-      ``rules.early_stop``; not while somebody said something that no participant was shown yet.
+      ``rules.early_stop``; not while somebody said something that no participant was shown yet,
+      and not once one of them has begun.
     - A roundtable that would send more than ``rules.cap_chars`` with its next runs begins no more
       of them (``capped``). ``confirmed`` lifts the cap.
     - After the last round comes the synthesis, if anybody spoke and somebody is to sum up.
@@ -63,7 +64,9 @@ def next_steps(
             if owed and not busy and capped(turn, runs, len(owed)):
                 break
             return _at_once(turn, owed, busy=busy, runs=runs)
-        all_agree = turn.rules.early_stop and agreed(turn, runs, round_)
+        # What was decided once stays so: a later round that has begun is held to its end.
+        last = not any(round_ < run.step.round < course.rounds for run in runs)
+        all_agree = turn.rules.early_stop and last and agreed(turn, runs, round_)
         if all_agree and not unread(turn, runs, messages):
             break
     return course.synthesis()

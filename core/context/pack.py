@@ -68,6 +68,7 @@ def _assemble(request: PackRequest, facts: PackFacts) -> ContextPack:
     draft.put("platform-rules", sections.platform_rules(request))
     draft.put("project", sections.project(facts))
     draft.put("participants", sections.participants(facts, speakers))
+    draft.put("roundtable", sections.roundtable(request))
     offered = _offered(mode, request, facts)
     draft.put("available", sections.available(offered.announced))
     own_part = (sections.persona(request), sections.role(request))
@@ -189,7 +190,10 @@ def _offered(mode: Mode, request: PackRequest, facts: PackFacts) -> _Offered:
         light = request.variant == "light" and place.tier == 2
         announce = candidate.available.strip() and place.kind in kinds
         if mode not in place.modes:
-            if there:
+            if must := candidate.parts[: candidate.always]:
+                candidate = replace(candidate, parts=must)
+                offered.found[place.name] = Find(place, candidate, kinds)
+            elif there:
                 offered.dropped[place.name] = f"not in mode {mode}"
         elif announce and place.tier == 2 and (light or request.delivery == "hybrid"):
             offered.announced[place.name] = candidate.available

@@ -134,12 +134,14 @@ class Candidate:
 
     Parts are kept in order and dropped from the end; ``pull`` is the marker text that would bring
     the rest ("" = none). ``available`` is what hybrid delivery says instead of the parts, one line
-    of ours: what is there and how much (``214 messages of this channel``).
+    of ours: what is there and how much (``214 messages of this channel``). The first ``always``
+    parts are told in every mode (what a roundtable settled), the others in the section's own.
     """
 
     parts: tuple[str, ...]
     pull: str = ""
     available: str = ""
+    always: int = 0
 
 
 @dataclass(frozen=True, slots=True)

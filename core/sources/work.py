@@ -52,7 +52,7 @@ def offer(scene: Scene) -> Offer:
         "plan-doc": Candidate(blocks_of(plan.document), "<!-- pull:plan: document -->")
         if plan
         else None,
-        "findings": Candidate(_noted(scene), "<!-- pull:finding: all -->"),
+        "findings": _findings(scene),
         "artifacts": Candidate(_kept(scene), "<!-- pull:artifact: NUMBER -->"),
         "cross": _cross(scene),
         "inheritance": Candidate(_inherited(scene), "<!-- pull:sessions: last 20 -->"),
@@ -107,15 +107,19 @@ def _answer_plan(pull: Pull, scene: Scene) -> PulledResult:
 # --- findings, the ledger, artifacts -------------------------------------------------------
 
 
-def _noted(scene: Scene) -> tuple[str, ...]:
-    """The ledger, then open findings, the gravest first: one bullet each."""
+def _findings(scene: Scene) -> Candidate:
+    """The ledger, then open findings, the gravest first: one bullet each.
+
+    What was settled is in every later pack, so that nobody denies or replays it.
+    """
     decided = [d for d in ledger.list_decisions(scene, standing=True) if not d.withdrawn]
     opened = [f for f in findings.list_findings(scene, ("open",)) if not f.withdrawn]
     opened.sort(key=lambda f: _SEVERE[f.severity])
     bullets = [decision_line(d) for d in decided[:MAX_BULLETS]]
+    settled = len(bullets)
     bullets += _adopted(scene)
     bullets += [finding_line(f) for f in opened[:MAX_BULLETS]]
-    return tuple(bullets)
+    return Candidate(tuple(bullets), "<!-- pull:finding: all -->", always=settled)
 
 
 def decision_line(decision: Decision, room: int = BULLET_CHARS) -> str:

@@ -39,6 +39,16 @@ def names(pack) -> list[str]:
 # --- order, parity, determinism ----------------------------------------------------------
 
 
+def test_what_was_settled_is_told_in_every_mode_the_rest_of_its_section_is_not():
+    found = Candidate(("- decision 1: SQL", "- finding 3: a leak"), always=1)
+    facts = some_facts(sources={"findings": found})
+    told = section(build_context_pack(a_request(mode="lite"), facts), "findings")
+    assert "decision 1" in told
+    assert "finding 3" not in told
+    told = section(build_context_pack(a_request(mode="standard"), facts), "findings")
+    assert "finding 3" in told
+
+
 def test_a_small_pack_in_order_with_the_participants_own_part_last():
     pack = build_context_pack(a_request(), some_facts(human(1, "hello"), agent(2, "hi")))
     assert names(pack) == ["platform-rules", "project", "participants", "recent", "role"]
@@ -53,7 +63,7 @@ def test_every_section_stands_in_the_tables_order():
     sources = {place.name: Candidate(("part",)) for place in TABLE if place.weight}
     sources["retrieval"] = Candidate(("part",), available="3 chunks of this channel")
     facts = some_facts(human(1, "hello"), sources=sources, fresh=(agent(2, "hi"),))
-    pack = build_context_pack(a_request(mode="full", persona_text="Design."), facts)
+    pack = build_context_pack(a_request(mode="full", persona_text="Design.", rounds=1), facts)
     assert names(pack) == [name for name in order if name != "retrieval"]
     assert [s.name for s in pack.sections if not s.shared] == ["latest", "persona", "role"]
     tiers = {p.name: p.tier for p in TABLE if p.name != "retrieval"}

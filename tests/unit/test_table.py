@@ -247,6 +247,9 @@ def test_a_person_whom_nobody_has_read_is_heard_before_an_early_end():
     assert next_steps(turn, runs, [a_message(6)]) == ()
     assert unread(turn, runs, [a_message(8)])
     assert next_steps(turn, runs, [a_message(8)]) == (Step(1, 0),)
+    # The round that began for this is held to its end, although the message is read by then.
+    heard = [*runs, said(Step(1, 0), "disagree", read_to=8)]
+    assert next_steps(turn, heard, [a_message(8)]) == (Step(1, 1),)
     assert next_steps(turn, runs, [a_message(8, "bot")]) == ()
 
 
