@@ -20,9 +20,8 @@ KEPT_MESSAGES = 2_000  # of the newest ones a session's knowledge is kept; older
 HEADINGS = {"recent": "Recent conversation: what is new", "latest": "Said since then"}
 
 _INTRO = (
-    "You go on in a session that knows what Moot told it before: that still holds. This is what is "
-    "new. A section here takes the place of the earlier one of its title; a message that you had "
-    "before is here again because its text, or what is shown of it, has changed."
+    "What Moot told you before still holds, but for this: a section here takes the place of the "
+    "earlier one of its title; a message that you had before has changed."
 )
 
 

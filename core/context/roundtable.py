@@ -36,7 +36,7 @@ def roundtable_part(request: PackRequest) -> str:
         return _synthesis(request)
     where = f"This is round {request.round + 1} of {request.rounds} of a roundtable."
     what = _LATER if request.round else _FIRST[request.order]
-    return f"{where} {what} {POSITION}"
+    return f"{where} {what} End with your position block."
 
 
 def _synthesis(request: PackRequest) -> str:

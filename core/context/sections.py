@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.context.budget import Want
 from core.context.frame import fit, one_line, theirs
-from core.context.roundtable import roundtable_part
+from core.context.roundtable import POSITION, roundtable_part
 from core.context.rules import KIND_HELP as KIND_HELP
 from core.context.rules import marker, rules
 from core.context.speakers import Speakers, agent_key, participant_label
@@ -47,6 +47,7 @@ TABLE: tuple[Place, ...] = (
     Place("platform-rules", "Platform rules", 0),
     Place("project", "Project", 0),
     Place("participants", "Participants", 0),
+    Place("roundtable", "Roundtable", 0),
     Place("plan", "Plan", 1, _STANDARD, 1.0, 500, 4000),
     Place("plan-doc", "Plan document", 1, _STANDARD, 2.0, 1000, 6000),
     Place("findings", "Findings and decisions", 1, _STANDARD, 1.0, 500, 3000),
@@ -121,6 +122,12 @@ def participants(facts: PackFacts, speakers: Speakers) -> str:
     labels = [*speakers.others(facts.people), *(spoken | seats).values()]
     lines = [f"- {label}" for label in dict.fromkeys(labels)]
     return titled("participants", "\n".join(lines))
+
+
+def roundtable(request: PackRequest) -> str:
+    """What holds for all participants of a roundtable, in every round; "" for who sums up."""
+    sits = 0 <= request.round < request.rounds
+    return titled("roundtable", POSITION) if sits else ""
 
 
 def persona(request: PackRequest) -> str:

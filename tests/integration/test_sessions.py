@@ -1,0 +1,271 @@
+"""Engine sessions from turn to turn: what each question tells, and what ends a session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.model import Participant, Project
+from tests.integration.parlour import Parlour, parlour
+
+ONLY_RESUMED = 'when="What is new"'  # stands in a delta, and in no full pack
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Parlour]:
+    async with parlour(tmp_path) as made:
+        yield made
+
+
+def sent(here: Parlour, n: int) -> str:
+    return here.actor.asked[n].context
+
+
+async def test_the_second_question_tells_only_what_is_new(here: Parlour) -> None:
+    await here.say("Our code word is Quetzal-7.")
+    await here.ask("do you see it?")
+    await here.say("By the way, it is Friday.", "Lee")
+    await here.ask("and now?")
+    first, second = await here.runs()
+    assert (first["resumed"], first["delta"]) == (False, False)
+    assert (second["resumed"], second["delta"]) == (True, True)
+    assert here.actor.asked[1].resume == first["session"] == second["session"] != ""
+    assert "Quetzal-7" in sent(here, 0)
+    assert "# Platform rules" in sent(here, 0)
+    assert "Quetzal-7" not in sent(here, 1)
+    assert "# Platform rules" not in sent(here, 1)
+    assert "By the way" in sent(here, 1)
+    assert "do you see it?" not in sent(here, 1)  # its question then
+    assert "the rehearsal engine" not in sent(here, 1)  # its own answer
+    assert len(second["known_messages"]) == 3
+    assert second["messages"] == [4]
+    [session] = await here.sessions()
+    assert (session.state, session.failures) == ("live", 0)
+
+
+async def test_a_session_that_is_gone_gets_everything_anew_and_the_thread_one_line(
+    here: Parlour,
+) -> None:
+    await here.ask("one")
+    await here.ask(f"two @@rehearse {ONLY_RESUMED} fail=session-lost@@")
+    await here.ask("three")
+    tasks = here.actor.asked
+    assert [bool(task.resume) for task in tasks] == [False, True, False, True]
+    assert "# Platform rules" in sent(here, 2)
+    one, two, three = await here.runs()
+    assert (two["resumed"], two["delta"]) == (False, False)
+    assert tasks[3].resume == two["session"] != one["session"]
+    assert three["delta"]
+    told = [text for text in await here.notices() if "session" in text]
+    assert told == [
+        "The engine's own session was gone: it was started afresh with the full context."
+    ]
+    first, second = await here.sessions()
+    assert (first.state, first.why) == ("ended", "session-lost")
+    assert (second.state, second.parent) == ("live", one["session"])
+
+
+async def test_a_session_that_is_full_is_rotated_once_and_never_in_a_loop(here: Parlour) -> None:
+    await here.ask("one")
+    await here.ask(f"two @@rehearse {ONLY_RESUMED} fail=context-too-long@@")
+    assert "was full" in (await here.notices())[0]
+    assert len(here.actor.asked) == 3
+    # Too long for a new session as well: it fails, and the next question starts anew.
+    assert await here.ask("three @@rehearse fail=context-too-long@@") == "failed"
+    assert len(here.actor.asked) == 5
+    await here.ask("four")
+    assert [bool(task.resume) for task in here.actor.asked] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert [row.state for row in await here.sessions()] == ["ended", "ended", "ended", "live"]
+
+
+async def test_what_a_failed_run_was_told_is_told_again_in_the_same_session(here: Parlour) -> None:
+    await here.ask("one")
+    await here.say("A fact.")
+    await here.ask("two @@rehearse fail=rate@@")
+    await here.ask("three")
+    assert "A fact." in sent(here, 1)
+    assert "A fact." in sent(here, 2)
+    assert "# Platform rules" not in sent(here, 2)
+    assert here.actor.asked[2].resume == here.actor.asked[1].resume != ""
+
+
+async def test_a_first_run_that_said_nothing_leaves_no_session(here: Parlour) -> None:
+    await here.ask("one @@rehearse fail=auth@@")
+    await here.ask("two")
+    assert [task.resume for task in here.actor.asked] == ["", ""]
+    assert [row.why for row in await here.sessions()] == ["never answered", ""]
+
+
+async def test_a_session_that_only_breaks_is_given_up(here: Parlour) -> None:
+    await here.ask("one")
+    for _ in range(2):
+        await here.ask("again @@rehearse fail=crash@@")
+    await here.ask("four")
+    assert [bool(task.resume) for task in here.actor.asked] == [False, True, True, False]
+    assert (await here.sessions())[0].why == "failing"
+
+
+async def test_a_stopped_run_leaves_a_session_that_can_be_gone_on_with(here: Parlour) -> None:
+    asking = asyncio.create_task(here.ask("one @@rehearse hang@@"))
+    while not [row for row in await here.sessions() if row.session]:
+        await asyncio.sleep(0.01)
+    here.stops.stop()
+    await asking
+    [row] = await here.sessions()
+    assert row.state in ("live", "ended")
+    await here.ask("go on")
+    assert "# Platform rules" in sent(here, 1)  # nothing was noted as known
+
+
+async def test_after_a_crash_more_is_told_and_never_less(here: Parlour) -> None:
+    await here.ask("one")
+    await here.say("A fact.")
+    asking = asyncio.create_task(here.ask("two @@rehearse hang@@"))
+    while len(here.actor.asked) < 2 or "perhaps" not in (await here.sessions())[0].known:
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    await here.records.do(_release)
+    await here.ask("three")
+    assert "A fact." in sent(here, 2)
+    assert "two @@rehearse" in sent(here, 2)
+    assert here.actor.asked[2].resume == here.actor.asked[1].resume
+
+
+def _release() -> None:
+    from core.records.tables import TurnRow
+
+    TurnRow.update(state="failed").where(TurnRow.state == "running").execute()
+
+
+async def test_erasing_a_message_ends_the_sessions_that_were_told_it(here: Parlour) -> None:
+    other = await here.opened("2.0")
+    secret = await here.say("The password is swordfish.")
+    await here.ask("one")
+    await other.ask("elsewhere")
+    await here.remove(secret)
+    await here.ask("two")
+    await other.ask("elsewhere again")
+    assert [bool(task.resume) for task in here.actor.asked] == [False, False, False, True]
+    assert "# Platform rules" in sent(here, 2)
+    assert "swordfish" not in sent(here, 2)
+    erased = (await here.sessions())[0]
+    assert (erased.state, erased.why, erased.known) == ("ended", "erased", "{}")
+
+
+async def test_erasing_ends_sessions_elsewhere_that_pulled_from_other_conversations(
+    here: Parlour,
+) -> None:
+    other = await here.opened("2.0")
+    secret = await here.say("The password is swordfish.")
+    await other.ask('what was it? @@rehearse pull="memory: password"@@')
+    await here.remove(secret)
+    await other.ask("again")
+    assert here.actor.asked[-1].resume == ""
+
+
+async def test_a_message_erased_while_it_is_being_told_ends_that_session_too(here: Parlour) -> None:
+    secret = await here.say("The password is swordfish.")
+    asking = asyncio.create_task(here.ask("one @@rehearse sleep=1@@"))
+    while not await here.sessions():
+        await asyncio.sleep(0.01)
+    await here.remove(secret)
+    await asking
+    await here.ask("two")
+    assert [task.resume for task in here.actor.asked] == ["", ""]
+
+
+async def test_a_session_that_was_compacted_is_told_everything_next(here: Parlour) -> None:
+    await here.say("A fact.")
+    await here.ask("one")
+    await here.ask("two @@rehearse tool=compact@@")
+    await here.ask("three")
+    await here.ask("four")
+    assert "# Platform rules" not in sent(here, 1)
+    assert "# Platform rules" in sent(here, 2)
+    assert "A fact." in sent(here, 2)
+    assert "# Platform rules" not in sent(here, 3)
+    assert {task.resume for task in here.actor.asked[1:]} == {here.actor.asked[1].resume}
+    assert [run["delta"] for run in await here.runs()] == [False, True, False, True]
+
+
+async def test_a_session_that_changes_its_name_is_followed(here: Parlour) -> None:
+    await here.ask("one")
+    here.actor.rename = "renamed"
+    await here.ask("two")
+    await here.ask("three")
+    first = here.actor.asked[1].resume
+    assert here.actor.asked[2].resume == "renamed"
+    [row] = await here.sessions()
+    assert (row.session, row.parent) == ("renamed", first)
+
+
+async def test_another_permission_folder_or_model_is_another_session(
+    here: Parlour, tmp_path: Path
+) -> None:
+    await here.ask("one")
+    home = here.house.project_of(here.conversation.key)
+    here.house = replace(here.house, project_of=lambda _: replace(home, permission="edit"))
+    await here.ask("two")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    here.house = replace(here.house, project_of=lambda _: Project("acme", str(elsewhere)))
+    await here.ask("three")
+    here.house = replace(here.house, project_of=lambda _: home)
+    await here.ask("four", [Participant("rehearsal", model="big")])
+    await here.ask("five")
+    resumed = [task.resume for task in here.actor.asked]
+    assert resumed[:4] == ["", "", "", ""]
+    assert resumed[4] == (await here.runs())[0]["session"]
+
+
+async def test_without_sessions_every_turn_gets_everything_and_follow_ups_go_on(
+    here: Parlour,
+) -> None:
+    here.set(sessions=False)
+    await here.ask("one")
+    await here.ask('two @@rehearse pull="messages: last 3"@@')
+    first, second, follow_up = here.actor.asked[:3]
+    assert (first.resume, second.resume) == ("", "")
+    assert "# Platform rules" in second.context
+    assert follow_up.resume == (await here.runs())[1]["session"]
+    assert await here.sessions() == []
+
+
+async def test_a_follow_up_keeps_what_the_session_knows(here: Parlour) -> None:
+    await here.ask('one @@rehearse text="Let me look." pull="messages: last 3"@@')
+    await here.ask("two")
+    tasks = here.actor.asked
+    assert [bool(task.resume) for task in tasks] == [False, True, True]
+    assert "Let me look." not in tasks[-1].context
+    assert "# Platform rules" not in tasks[-1].context
+    assert (await here.runs())[-1]["delta"]
+
+
+async def test_the_second_round_of_a_table_is_a_delta_for_everybody(here: Parlour) -> None:
+    seats = [Participant("rehearsal", "architect"), Participant("codex", "critic")]
+    await here.ask("SQL or files?", seats, rounds=2)
+    runs = await here.runs()
+    assert [run["delta"] for run in runs] == [False, False, True, True]
+    assert len({run["session"] for run in runs}) == 2
+    for n in (2, 3):
+        assert "# Platform rules" not in sent(here, n)
+        assert "The topic" not in sent(here, n)
+        assert sent(here, n).count("[#") == 1 + sent(here, n).count("[#12]")  # the other's answer
+
+
+async def test_two_seats_that_are_the_same_participant_share_no_session(here: Parlour) -> None:
+    await here.ask("SQL or files?", [Participant("rehearsal")] * 2, rounds=2)
+    assert [task.resume for task in here.actor.asked] == [""] * 4
+    assert await here.sessions() == []
