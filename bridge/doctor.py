@@ -28,6 +28,7 @@ from core.errors import BadSettings, MootError
 from core.model import Check, EngineInfo
 from core.records import runs
 from core.records.thread import Records
+from core.sources.catalog import all_sources
 from core.words import say_receipt
 
 PACKAGES = ("bridge", "core", "adapters", "config")
@@ -48,6 +49,7 @@ async def examine(settings: Settings | SettingsError, given: Path | None = None)
     checks.append(_access(settings))
     checks += await _engines(settings)
     checks.append(await asyncio.to_thread(_pull, settings))
+    checks += await asyncio.to_thread(_sources, settings.storage.dir)
     checks += await _chats(settings)
     return checks
 
@@ -116,6 +118,11 @@ def show_engines(found: Sequence[EngineInfo], default: str) -> None:
 def show_pack(found: dict[str, Any]) -> None:
     """Print a receipt for a person."""
     Console().print(Markdown(say_receipt(found)))
+
+
+def _sources(folder: Path) -> list[Check]:
+    """What the sources of packs and Pulls say of the programs that they use."""
+    return [check for s in all_sources(folder) if s.check is not None for check in s.check()]
 
 
 def _packages() -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.sources import code, compressed, recall, retrieval, skills, work
+from core.sources import code, compressed, docs, graph, recall, retrieval, skills, work
 from core.sources.port import Source
 
 
@@ -17,4 +17,6 @@ def all_sources(folder: Path) -> tuple[Source, ...]:
         work.SOURCE,
         skills.SOURCE,
         code.source(folder),
+        graph.source(folder),
+        docs.source(),
     )

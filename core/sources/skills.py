@@ -228,32 +228,36 @@ def choose(skills: Mapping[str, Skill], prompt: str, needs: frozenset[str]) -> l
 
 
 def _weight(skill: Skill, wanted: Fit, needs: frozenset[str]) -> float:
-    weight = 0.0
-    if wanted.names(skill.name):
-        weight += 8
     if skill.activation == "manual":
-        return weight
-    if skill.activation == "always":
-        weight += 2
+        return 8.0 if wanted.names(skill.name) else 0.0
+    needed = any(plain_name(name) in needs for name in skill.dependencies)
+    return _said(skill, wanted) + 2.0 * (skill.activation == "always") + 1.0 * needed
+
+
+def _said(skill: Skill, wanted: Fit) -> float:
+    """How strongly the words of the prompt ask for a skill."""
+    weight = 8.0 if wanted.names(skill.name) else 0.0
     weight += 4 * sum(says(wanted, keyword) for keyword in skill.keywords)
     weight += 3 * fits(wanted, skill.name.replace("-", " "), least=1, of=0.5)
-    weight += 2 * fits(wanted, skill.description, least=2, of=0.0)
-    if any(plain_name(name) in needs for name in skill.dependencies):
-        weight += 1
-    return weight
+    return weight + 2 * fits(wanted, skill.description, least=2, of=0.0)
 
 
 def fitting_parts(skill: Skill, prompt: str, limit: int = MAX_PARTS) -> tuple[str, ...]:
-    """The intro line, and the parts that fit ``prompt``, in the skill's own order."""
+    """The intro line, and the parts that fit ``prompt``, in the skill's own order.
+
+    Of one that is always active the first part is told whatever is asked.
+    """
     wanted = Fit(prompt)
     scored = [(_part_score(part, wanted), at) for at, part in enumerate(skill.parts)]
+    if skill.activation == "always" and scored:
+        scored[0] = (max(scored[0][0], 0.01), 0)
     best = sorted((entry for entry in scored if entry[0] > 0), key=lambda e: (-e[0], e[1]))[:limit]
     kept = [skill.parts[at] for _, at in sorted(best, key=lambda entry: entry[1])]
     return (skill.intro, *(_shown(skill, part) for part in kept))
 
 
 def _part_score(part: Part, wanted: Fit) -> float:
-    own = 2 * fits(wanted, part.heading, least=1, of=0.34)
+    own = 2 * fits(wanted, part.heading, least=1, of=0.25)
     return own + fits(wanted, part.text, least=2, of=0.0)
 
 
@@ -310,7 +314,12 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
         return PulledResult(pull, parts, note)
     if skill is not None:
         return PulledResult(pull, (skill.intro, *(_shown(skill, part) for part in skill.parts)))
-    return _list_of(pull, skills, query, dependencies(Path(scene.project.path)))
+    wanted = Fit(query)
+    said = {name: _said(skill, wanted) for name, skill in skills.items()}
+    matching = sorted((name for name in said if said[name]), key=lambda name: (-said[name], name))
+    note = "" if matching else "no skill matches; these are there"
+    listed = [skills[name].intro for name in matching or skills]
+    return PulledResult(pull, tuple(listed[:MAX_LISTED]), note)
 
 
 def _asked_for(skill: Skill, about: str) -> tuple[str, ...]:
@@ -329,15 +338,6 @@ def _headings(skill: Skill) -> str:
     """Headings as a line of ours: letters, digits and spaces only."""
     plain = (re.sub(r"[^\w ]+", " ", part.heading).strip() for part in skill.parts)
     return ", ".join(heading for heading in plain if heading)[:400] or "none"
-
-
-def _list_of(
-    pull: Pull, skills: Mapping[str, Skill], query: str, needs: frozenset[str]
-) -> PulledResult:
-    chosen = [one.skill for one in choose(skills, query, needs) if one.weight > 1]
-    shown = chosen or list(skills.values())
-    note = "" if chosen else "no skill matches; these are there"
-    return PulledResult(pull, tuple(skill.intro for skill in shown[:20]), note)
 
 
 def check() -> Iterator[Check]:

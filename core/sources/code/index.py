@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
-import threading
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ import structlog
 from core.sources.code.chunks import cut
 from core.sources.code.files import File, read_lines
 from core.sources.code.words import code_index_text, match_expression
+from core.sources.locks import lock_for
 
 log = structlog.get_logger()
 
@@ -52,9 +52,6 @@ JOIN chunk ON chunk.id = chunk_words.rowid JOIN file ON file.id = chunk.file_id
 WHERE chunk_words MATCH ? ORDER BY score DESC, file.path, chunk.first LIMIT ?
 """
 
-_locks: dict[Path, threading.Lock] = {}
-_locks_guard = threading.Lock()
-
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -74,8 +71,7 @@ class Index:
         self._project = project
         name = hashlib.sha256(str(project.resolve()).encode("utf-8", "surrogateescape"))
         self._file = folder / f"code-{name.hexdigest()[:20]}.sqlite"
-        with _locks_guard:
-            self._lock = _locks.setdefault(self._file, threading.Lock())
+        self._lock = lock_for(self._file)
 
     def refresh(self, files: Sequence[File], until: float, first: Sequence[str] = ()) -> int:
         """Bring the index up to date with ``files`` as far as time allows.
