@@ -33,6 +33,7 @@ from core.sources.recall import excerpt, told
 
 BULLET_CHARS = 700  # of a finding or decision in a pack; whoever wants all of it pulls it
 MAX_BULLETS = 40
+FIRST_DECISIONS = 12  # go before any finding, and into packs of every mode
 MAX_LINKED = 5
 LINKED_MESSAGES = 6  # of each linked conversation
 INHERITED = 10
@@ -108,17 +109,20 @@ def _answer_plan(pull: Pull, scene: Scene) -> PulledResult:
 
 
 def _findings(scene: Scene) -> Candidate:
-    """The ledger, then open findings, the gravest first: one bullet each.
+    """The newest of the ledger, open findings (the gravest first), older decisions: a bullet each.
 
-    What was settled is in every later pack, so that nobody denies or replays it.
+    What was settled is in every later pack, so that nobody denies or replays it; yet a long ledger
+    leaves room for what a review has just found.
     """
     decided = [d for d in ledger.list_decisions(scene, standing=True) if not d.withdrawn]
     opened = [f for f in findings.list_findings(scene, ("open",)) if not f.withdrawn]
     opened.sort(key=lambda f: _SEVERE[f.severity])
-    bullets = [decision_line(d) for d in decided[:MAX_BULLETS]]
+    ledger_lines = [decision_line(d) for d in decided[:MAX_BULLETS]]
+    bullets = ledger_lines[:FIRST_DECISIONS]
     settled = len(bullets)
     bullets += _adopted(scene)
     bullets += [finding_line(f) for f in opened[:MAX_BULLETS]]
+    bullets += ledger_lines[FIRST_DECISIONS:]
     return Candidate(tuple(bullets), "<!-- pull:finding: all -->", always=settled)
 
 

@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from peewee import SqliteDatabase
 
 from core.context.delta import Known
 from core.errors import BadInput
@@ -20,7 +23,7 @@ from core.model import (
     Subtask,
 )
 from core.records import filing, findings, ledger, links, messages, plans, sessions
-from core.records.tables import ALL_TABLES, AuditRow, ConversationRow
+from core.records.tables import ALL_TABLES, AuditRow, ConversationRow, DecisionRow
 from core.records.thread import Records
 from tests.integration.scenes import scene_of
 
@@ -220,6 +223,35 @@ async def test_what_is_settled_in_private_marks_nothing_elsewhere(
     late, now = await records.do(story)
     assert bool(late.supersedes) is superseded
     assert now.superseded_by == (late.number if superseded else 0)
+
+
+settled = st.lists(
+    st.tuples(
+        st.sampled_from(["storage", "Storage!", "auth", "ＡＵＴＨ", "인증"]),
+        st.sampled_from([("C1", False), ("C2", False), ("C3", True), ("C4", True)]),
+    ),
+    max_size=12,
+)
+
+
+@given(settled)
+@settings(max_examples=60, deadline=None)
+def test_one_decision_stands_on_each_axis_for_each_audience(made):
+    latest: dict[tuple[str, str], int] = {}
+    database = SqliteDatabase(":memory:")
+    with database.bind_ctx(ALL_TABLES):
+        database.create_tables(ALL_TABLES)
+        for number, (axis, (channel, public)) in enumerate(made, start=1):
+            axis_now = {"storage!": "storage", "ａｕｔｈ": "auth"}.get(axis.lower(), axis.lower())
+            audience = "public" if public else channel
+            decision = decide(opened(channel, public=public), axis, "x")
+            assert decision.number == number
+            assert decision.supersedes == latest.get((axis_now, audience), 0)
+            latest[axis_now, audience] = number
+        standing = DecisionRow.select().where(DecisionRow.superseded_by == 0)
+        assert {row.number for row in standing} == set(latest.values())
+        assert DecisionRow.select().count() == len(made)
+    database.close()
 
 
 # --- who sees what -------------------------------------------------------------------------

@@ -354,3 +354,20 @@ async def test_linked_threads_and_branches(records):
         assert "inheritance" not in source.offer(scene_of(made)).candidates
 
     await records.do(story)
+
+
+async def test_a_long_ledger_leaves_room_for_grave_findings(records):
+    def story():
+        here = conversation()
+        for n in range(60):
+            ledger.decide(Origin("p", here.id), f"axis {n}", "so", by=KIM, now=1.0)
+        findings.add_finding(Origin("p", here.id), "slow", severity="low", by=KIM, now=1.0)
+        findings.add_finding(Origin("p", here.id), "it leaks", severity="high", by=KIM, now=1.0)
+        return source.offer(scene_of(here)).candidates["findings"]
+
+    told = await records.do(story)
+    assert "axis 59" in told.parts[0]
+    first = [n for n, part in enumerate(told.parts) if "finding" in part]
+    assert first == [told.always, told.always + 1] == [source.FIRST_DECISIONS, 13]
+    assert "it leaks" in told.parts[first[0]]
+    assert len(told.parts) == source.MAX_BULLETS + 2
