@@ -45,16 +45,16 @@ class Tables:
             base.rules,
             order=wanted.order or base.rules.order,
             early_stop=base.rules.early_stop if wanted.early_stop is None else wanted.early_stop,
-            synthesizer=self._synthesizer(wanted.synthesizer or base.rules.synthesizer),
+            synthesizer=_sums_up(wanted.synthesizer or base.rules.synthesizer),
             cap_chars=wanted.budget_chars or base.rules.cap_chars,
         )
         seats = seated(wanted.seats, self.engines) if wanted.seats else base.seats
         return Setup(seats, wanted.rounds or base.rounds, rules)
 
-    def _synthesizer(self, seat: Participant | None) -> Participant | None:
-        if seat is None or seat == NOBODY:
-            return None
-        return seated((seat,), self.engines)[0]
+
+def _sums_up(seat: Participant | None) -> Participant | None:
+    """Who sums up; one without an engine gets that of the first who spoke (``core.table``)."""
+    return None if seat == NOBODY else seat
 
 
 def read_setup(where: str, entry: Table, names: Names) -> Setup:

@@ -130,6 +130,11 @@ class Sitting:
         self._compacted = False
         self._spoke = False
 
+    @property
+    def kept(self) -> bool:
+        """Whether the participant goes on in its session from turn to turn."""
+        return self._key is not None
+
     def open(self, asking: Asking, now: float) -> None:
         """The question is about to be put; this is written before the process exists."""
         self._asking = asking

@@ -14,7 +14,7 @@ from pathlib import Path
 import structlog
 
 from core.asking import ROTATES, Asking, Sitting, session_key, ways_to_ask
-from core.context.delta import Known
+from core.context.delta import Known, delta, learned
 from core.context.pack import build_context_pack, receipt
 from core.context.terms import terms_for
 from core.forecast import Expected
@@ -77,12 +77,18 @@ class Table:
         seat = speaker(self.turn, step, ())
         request = await self._request(step, seat)
         pack = build_context_pack(request, await self.gather.facts(0))
+        traits = self._traits(seat)
+        sitting = await self._sitting(request)
+        first = ways_to_ask(pack, request, traits, (), (), sitting.found)[0].pack
+        # What is told to a session that knows everything but the new answers.
+        again = delta(pack, learned(Known(), pack)).chars if sitting.kept else None
         past = await self.house.records.do(runs.past, seat.engine)
         return Expected(
             engine=seat.engine,
-            chars=pack.chars,
-            tokens=receipt(pack)["estimated_tokens"],
+            chars=first.chars,
+            tokens=receipt(first)["estimated_tokens"],
             budget_chars=request.budget_chars,
+            again_chars=again,
             answer_chars=past.answer_chars,
             usd_per_char=past.usd_per_char,
         )

@@ -249,9 +249,9 @@ async def test_a_roundtable_takes_its_rules_from_options_preset_and_settings(hou
     await house.say("!rt x --preset duel --budget 90k --mode full", at="1", mention=True)
     await house.say("!rt y --synth critic --early-stop off", at="2", mention=True)
     first, second = await house.records.do(lambda: [turns.get_turn(1), turns.get_turn(2)])
-    assert first.rules == TableRules("blind", False, Participant("claude", "critic"), 90_000)
+    assert first.rules == TableRules("blind", False, Participant("", "critic"), 90_000)
     assert (first.rounds, first.mode, first.asker_trusted) == (3, "full", True)
-    assert second.rules == TableRules("sequential", False, Participant("claude", "critic"), 0)
+    assert second.rules == TableRules("sequential", False, Participant("", "critic"), 0)
 
 
 async def test_a_thread_has_a_mode_of_its_own(house):
