@@ -28,7 +28,8 @@ class Delivery:
     """``run`` until cancelled; ``wake`` after rows were written.
 
     ``on_posted`` is told each post that has its id (progress edits the status message);
-    ``on_opened``, in the transaction that marks it, that a post opened a conversation's thread.
+    ``on_opened``, in the transaction that marks it, that a post opened a conversation's thread, or
+    why it never will.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Delivery:
         chats: Mapping[str, Chat],
         render: Callable[[str, str], tuple[str, ...]],
         on_posted: Callable[[Outgoing, str], None],
-        on_opened: Callable[[int, float], object],
+        on_opened: Callable[[int, str, float], object],
     ) -> None:
         self._records = records
         self._chats = chats
@@ -134,7 +135,7 @@ class Delivery:
         """The platform has it; a thread that it opened may be news elsewhere."""
         outbox.mark_sent(item.id, message_id, root, now)
         if root is not None:
-            self._on_opened(item.conversation.id, now)
+            self._on_opened(item.conversation.id, "", now)
 
     async def _act(self, chat: Chat, item: Outgoing) -> Posted:
         key = item.conversation.key
@@ -192,6 +193,8 @@ class Delivery:
                     )
             if alone is not None:
                 self._owe_note(*alone, refused)
+            if item.kind == "header" and not place.opened:
+                self._on_opened(place.id, str(refused), time.time())
 
         await self._records.do(write)
         return True

@@ -216,12 +216,13 @@ class TeamActs:
             return Reply(self._links())
         other = self._pointed(team)
         made = links.link(self.scene, other, by=self.by, now=self.now)
-        line = self._thread_line(messages.get_conversation(other))
         if not made:
-            return Reply(f"Linked already with {line}")
+            line = self._thread_line(messages.get_conversation(other))
+            return Reply(f"It is linked already with {line}")
         name = literal(self.by.name)
-        self._post(other, f"{name} linked this thread with {self._thread_line(self.here)}")
-        return self._news(f"{name} linked this thread with {line}", self.here.id)
+        self._post(other, f"{name} linked this thread with {self._where(self.here)}")
+        there = self._where(messages.get_conversation(other))
+        return self._news(f"{name} linked this thread with {there}", self.here.id)
 
     def _links(self) -> str:
         begun = pointed.first_words(self.here.id)
@@ -242,14 +243,19 @@ class TeamActs:
         if other not in {one.id for one in known}:
             raise BadInput("This thread is not linked with that one.")
         links.unlink(self.scene, other, by=self.by, now=self.now)
-        line = self._thread_line(messages.get_conversation(other))
-        return self._news(f"{literal(self.by.name)} took away the link with {line}", self.here.id)
+        there = self._where(messages.get_conversation(other))
+        return self._news(f"{literal(self.by.name)} took away the link with {there}", self.here.id)
 
     def _pointed(self, team: Team) -> int:
         """The thread that is meant; whether it may be seen is asked by whoever uses it."""
         if team.number:
             return team.number
         return pointed.thread_at(self.here.key, ids_in(team.link))
+
+    def _where(self, other: Conversation) -> str:
+        """A thread without its words: a message that is deleted must not live on in a notice."""
+        address = self.ground.address(other.key, "")
+        return f"[thread {other.id}]({address})" if address else f"thread {other.id}"
 
     def _thread_line(self, other: Conversation) -> str:
         title = pointed.title_of(other.id) or pointed.first_words(other.id)
@@ -305,20 +311,23 @@ class TeamActs:
 
 def say_opened(
     conversation_id: int,
+    refused: str,
     now: float,
     *,
     ground: Ground,
     render: Callable[[str, str], tuple[str, ...]],
-) -> bool:
-    """A thread was opened: if it is a branch's, its parent is told where; says whether it was."""
+) -> None:
+    """A thread was opened, or (``refused``) cannot be: a branch's parent is told."""
     branch = links.branch_of(conversation_id)
     if branch is None:
-        return False
-    made, parent = messages.get_conversation(conversation_id), branch.parent_id
+        return
+    made = messages.get_conversation(conversation_id)
     title = pointed.title_of(conversation_id) or "a branch"
-    text = say.say_branched(title, branch.by, ground.address(made.key, ""))
-    outbox.add_post(parent, "notice", render(made.key.chat, text), now=now)
-    return True
+    text = say.say_branched(title, branch.by, ground.address(made.key, ""), refused)
+    outbox.add_post(branch.parent_id, "notice", render(made.key.chat, text), now=now)
+    if refused and branch.state == "open":
+        moot, project = Actor("moot", "Moot"), ground.project_of(made.key).name
+        links.end_branch(branch, "discarded", project=project, by=moot, now=now)
 
 
 def _title(text: str) -> str:

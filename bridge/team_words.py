@@ -173,8 +173,10 @@ def branch_header(title: str, by: str, speaker: str, address: str) -> str:
     )
 
 
-def say_branched(title: str, by: str, address: str) -> str:
-    """In the parent, once the branch's thread is open."""
+def say_branched(title: str, by: str, address: str, refused: str = "") -> str:
+    """In the parent, once the branch's thread is open (or it is ``refused``)."""
+    if refused:
+        return f"⚠️ The branch **{literal(title, 120)}** could not be opened: {refused}"
     name = f"[{literal(title, 120)}]({address})" if address else literal(title, 120)
     return f"🌿 {literal(by)} branched off from here: {name}"
 

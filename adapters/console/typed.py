@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What may be typed -> the command's name in an event.
+# What may be typed with a slash of its own; everything else is typed after ``/moot``.
 COMMANDS = {
     "ask": "ask",
     "roundtable": "roundtable",
@@ -13,6 +13,7 @@ COMMANDS = {
     "status": "status",
     "context": "context",
     "help": "help",
+    "moot": "moot",
 }
 
 
@@ -55,9 +56,9 @@ def read_line(text: str) -> Typed:
     if "\n" in name:
         name, _, rest = stripped[1:].partition("\n")
     name, rest = name.casefold(), rest.strip()
-    if name == "moot":
-        name, _, rest = rest.partition(" ")
-        name, rest = name.casefold() or "help", rest.strip()
+    if name == "moot" and rest.partition(" ")[0].casefold() in COMMANDS:
+        name, _, rest = rest.partition(" ")  # its own name says whether a thread is opened
+        name, rest = name.casefold(), rest.strip()
     if name in COMMANDS:
         return Command(COMMANDS[name], rest)
     match name:

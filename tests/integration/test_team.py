@@ -6,10 +6,11 @@ import time
 
 import pytest
 
+from bridge.team_acts import say_opened
 from core.model import Author, Participant
 from core.records import links, messages
 from core.records.tables import AuditRow, ConversationRow, OutboxRow
-from tests.integration.test_intake import EVE, House, house  # noqa: F401 - a fixture
+from tests.integration.test_intake import EVE, POLICY, House, house  # noqa: F401 - a fixture
 
 GUEST = Author("U2", "Gus", grants=("slack:U2",), trusted=False)
 NOW = time.time()
@@ -115,10 +116,13 @@ async def test_links_are_made_seen_and_taken_away(house):  # noqa: F811
     assert "`!link N` links one" in (await said(house))[-1]
     assert "**1** why is the cache slow?" in (await said(house))[-1]
     await house.say(f"!link {address}", at="1700000004.000100", root="1700000002.000100")
-    assert "Kim linked this thread with **2**" in (await said(house, there))[-1]
-    assert "linked this thread with **1** why is the cache slow?" in (await said(house))[-1]
+    assert (
+        "Kim linked this thread with [thread 2](https://chat.test/C/1700000002.000100/)"
+        in (await said(house, there))[-1]
+    )
+    assert "linked this thread with [thread 1]" in (await said(house))[-1]
     await house.say("!link 1", at="1700000005.000100", root="1700000002.000100")
-    assert "Linked already" in (await said(house))[-1]
+    assert "linked already with **1** why" in (await said(house))[-1]
     await house.say("!unlink", at="1700000006.000100", root="1700000002.000100")
     assert "took away the link" in (await said(house))[-1]
     await house.say("!unlink 1", at="1700000007.000100", root="1700000002.000100")
@@ -177,6 +181,26 @@ async def test_a_branch_forks_is_told_and_comes_back(house):  # noqa: F811
     assert "adopted already" in (await said(house, "77"))[-1]
     await house.say("!branch adopt", at="80", root="1")
     assert "This thread is no branch" in (await said(house, "1"))[-1]
+
+
+async def test_a_branch_that_cannot_be_opened_is_said_in_its_parent(house):  # noqa: F811
+    await house.say("SQL or files?", at="1", mention=True)
+    await house.say("!branch another way", at="3", root="1")
+    made = await house.records.do(lambda: links.branches_of(1)[0])
+
+    def refuse():
+        say_opened(
+            made.conversation_id,
+            "the channel is archived",
+            NOW,
+            ground=POLICY.ground,
+            render=lambda _chat, text: (text,),
+        )
+
+    await house.records.do(refuse)
+    told = (await said(house, "1"))[-1]
+    assert "**another way** could not be opened: the channel is archived" in told
+    assert (await house.records.do(lambda: links.branches_of(1)[0])).state == "discarded"
 
 
 async def test_a_branch_at_a_message_by_its_address(house):  # noqa: F811
