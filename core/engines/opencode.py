@@ -130,6 +130,8 @@ class OpenCodeReader(LineReader):
         self._reason = ""
         self._rejected = ""
         self._message_id = ""
+        self._whole = ""  # the answer that stood complete before the newest message began
+        self._kept = ""  # the answer that a summary of the session came after
         self._named: dict[str, Callable[[JsonObject], None]] = {
             "text": self._text,
             "reasoning": lambda d: self.emit("thinking", text_of(d, "part", "text")),
@@ -149,11 +151,30 @@ class OpenCodeReader(LineReader):
 
     def _text(self, d: JsonObject) -> None:
         text, message = text_of(d, "part", "text"), text_of(d, "part", "messageID")
-        before = self.answer if message and message == self._message_id else ""
+        if get(d, "part", "synthetic") is True:  # what it says to the model itself
+            if get(d, "part", "metadata", "compaction_continue") is True:
+                self._compacted()
+            return
+        if message and message == self._message_id:
+            before = self.answer
+        else:
+            self._whole = self.answer if self._reason == "stop" else ""
+            before = self._kept
         self._message_id = message
         self.message(text)
         if before and text.strip():  # several parts of one message are one answer
             self.answer = f"{before}\n\n{text}"
+
+    def _compacted(self) -> None:
+        """The newest message was the summary of its session, and no answer.
+
+        An answer that was complete before it stands; what is said afterwards is added to it.
+        """
+        self.answer = self._kept = self._whole
+        self._message_id = ""
+        if self.shown:
+            self.shown.pop()
+        self.emit("compacted", "auto")
 
     def _tool_use(self, d: JsonObject) -> None:  # comes when the tool is over
         state, tool = get(d, "part", "state"), text_of(d, "part", "tool")
