@@ -49,13 +49,7 @@ HOOKS = (lambda _c, text: (text,), lambda _i, _m: None, lambda _c, _why, _n: Non
 
 @asynccontextmanager
 async def delivering(records, paper):
-    made = Delivery(
-        records,
-        {"paper": paper},
-        lambda _c, text: (text,),
-        lambda _i, _m: None,
-        lambda _c, _n: None,
-    )
+    made = Delivery(records, {"paper": paper}, *HOOKS)
     task = asyncio.create_task(made.run())
     try:
         yield made
@@ -113,9 +107,9 @@ async def test_pieces_of_one_answer_that_are_refused_are_said_once(records):
     paper = Paper(ChatRefused("no"), ChatRefused("no"), ChatRefused("no"))
     texts = ("one", "two", "three")
     await records.do(outbox.add_post, 1, "answer", texts, run_id="r1", now=time.time())
-    async with delivering(records, paper):
+    async with delivering(records, paper) as delivery:
         await until(lambda: paper.posted)
-        await until(lambda: not paper.troubles)
+        await delivery.settled()  # what was posted is marked as well
     assert await records.do(outbox.undelivered) == (0, 3)
     assert len(paper.posted) == 1
     assert "could not be posted" in paper.posted[0]
@@ -160,13 +154,7 @@ async def test_the_note_to_whoever_asked_is_owed_with_the_refusal_and_once_a_tur
         await records.do(say)
         first = await records.do(outbox.take_next, 1, time.time())
         refused = ChatRefused("this channel is archived", "is_archived")
-        made = Delivery(
-            records,
-            {"paper": Closed()},
-            lambda _c, text: (text,),
-            lambda _i, _m: None,
-            lambda _c, _n: None,
-        )
+        made = Delivery(records, {"paper": Closed()}, *HOOKS)
         await made._refused(first, refused, {})
         assert await records.do(outbox.undelivered) == (1, life + 1)  # the note; the refused
     paper = Closed()
