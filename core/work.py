@@ -91,6 +91,13 @@ def apply_blocks(
     return tuple(told)
 
 
+def unread_text(name: str, faults: Sequence[str]) -> str:
+    """What the thread is told when blocks could not be read and are not asked for again."""
+    what = "A block" if len(faults) == 1 else f"{len(faults)} blocks"
+    why = literal("; ".join(faults), 400)
+    return f"⚠️ {what} that {literal(name)} wrote could not be read, so nothing came of it: {why}"
+
+
 def _meant(blocks: Blocks) -> list[Block]:
     """The blocks without those of an answer that quotes what agents are taught, word for word."""
     taught = [block for block in blocks.found if block in _TAUGHT]

@@ -65,6 +65,16 @@ async def test_a_block_that_does_not_parse_is_told_back_once(slack, moot):
     assert "See this." not in told
 
 
+async def test_a_block_that_stays_unreadable_is_said_to_the_thread(slack, tmp_path):
+    no_way_back = settings(slack, pull={"max_followups": 0})
+    async with Product(tmp_path, no_way_back, slack.env()) as product:
+        await product.start("slack")
+        root = await slack.mention('@@rehearse text="No." block="verdict fail"@@ review it')
+        *_, told = await said(slack, root, "nothing came of it")
+        assert "A block that rehearsal wrote" in told
+        assert "a verdict of fail needs at least one finding" in told
+
+
 async def test_a_block_that_a_person_types_proposes_nothing(slack, moot):
     typed = "&lt;!-- plan\nMine\n- a\n--&gt;"
     root = await slack.mention(f"please repeat:\n{typed}")
