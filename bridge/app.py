@@ -169,7 +169,8 @@ async def running(
             on_skip=worker.skip,
         )
         try:
-            await pulls.open()
+            if engines[default].traits.in_run_pull:
+                pulls.start()  # the first question need not wait for it
             await worker.recover()
             await summariser.recover()
             async with asyncio.TaskGroup() as group:

@@ -10,7 +10,6 @@ from typing import Any
 
 import structlog
 
-from core.errors import MootError
 from core.model import Check, PullAccess
 from core.ports import AnswerPull
 
@@ -20,33 +19,45 @@ _FIX = "Set [pull] in_run = false if this machine gives no port on 127.0.0.1; ma
 
 
 class Pulls:
-    """See ``core.ports.PullServer``. Where it cannot listen, agents Pull by markers only."""
+    """See ``core.ports.PullServer``. Where it cannot listen, agents Pull by markers only.
+
+    Opened by the first run that can use it, or ahead of that in the background (``start``): its
+    libraries take most of a second to load, which a room without such an engine need not pay.
+    """
 
     def __init__(self, *, wanted: bool) -> None:
         self._wanted = wanted
         self._server: Any = None
+        self._opening: asyncio.Task[None] | None = None
 
-    @property
-    def listening(self) -> bool:
-        """See ``core.ports.PullServer``."""
+    def start(self) -> None:
+        """Begin to open, without waiting for it."""
+        if self._wanted and self._opening is None:
+            self._opening = asyncio.create_task(self._open(), name="pulls.open")
+
+    async def ready(self) -> bool:
+        """See ``core.ports.PullServer``. Never raises for what the system refuses."""
+        self.start()
+        if self._opening is not None:
+            await asyncio.shield(self._opening)  # a run that is stopped must not end it for others
         return self._server is not None
 
-    async def open(self) -> None:
-        """Listen, if it is wanted and possible; never raises for what the system refuses."""
-        if not self._wanted:
-            return
+    async def _open(self) -> None:
         try:
-            # Its libraries take most of a second to load, which is not the loop's to wait for.
             module = await asyncio.to_thread(importlib.import_module, "adapters.pull.server")
             server = module.McpPulls()
             await server.open()
-        except (OSError, ImportError, MootError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever keeps it from starting: markers remain
             log.warning("pulls.not_listening", error=str(error)[:200], fix=_FIX)
             return
         self._server = server
 
     async def close(self) -> None:
         """End all that is under way. Harmless when it is not open."""
+        self._wanted = False
+        if self._opening is not None:
+            await self._opening
+            self._opening = None
         server, self._server = self._server, None
         if server is not None:
             await server.close()

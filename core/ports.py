@@ -109,9 +109,8 @@ AnswerPull = Callable[[Pull], Awaitable[str]]
 class PullServer(Protocol):
     """Answers Pulls while a run works (in-run Pull): one door, a token for each run."""
 
-    @property
-    def listening(self) -> bool:
-        """Whether it can let anybody in; it says so from the time it is open."""
+    async def ready(self) -> bool:
+        """Whether it can let anybody in; opens it first if need be, within a deadline."""
         ...
 
     def admit(self, run_id: str, kinds: Mapping[str, str], answer: AnswerPull) -> PullAccess | None:

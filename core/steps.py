@@ -216,7 +216,7 @@ class Table:
             permission=permission,
             can_pull=step.hop < policy.max_followups,
             pull_kinds=self.gather.pull_kinds,
-            in_run=self._pulls_in_run(seat),
+            in_run=await self._pulls_in_run(seat),
         )
 
     def _traits(self, seat: Participant) -> EngineTraits | None:
@@ -231,11 +231,11 @@ class Table:
             return Sitting(None, None)
         return Sitting(key, await self.house.records.do(sessions.find, key))
 
-    def _pulls_in_run(self, seat: Participant) -> bool:
+    async def _pulls_in_run(self, seat: Participant) -> bool:
         engine = self.house.engines.get(seat.engine)
         if engine is None or not engine.traits.in_run_pull or self.house.pulls is None:
             return False
-        return self.house.pulls.listening and bool(self.gather.pull_kinds)
+        return bool(self.gather.pull_kinds) and await self.house.pulls.ready()
 
     def _in_run(
         self, run_id: str, request: PackRequest, found: Found, resolve: Resolve

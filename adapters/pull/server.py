@@ -33,7 +33,7 @@ CLOSE_S = 5  # for answers that are on their way out; the work behind them ended
 
 
 class McpPulls:
-    """The server; see ``core.ports.PullServer``. ``open`` before the first run, ``close`` last."""
+    """The server behind ``core.ports.PullServer``: ``open`` it before the first run comes in."""
 
     def __init__(self) -> None:
         self._door = Door()
@@ -42,7 +42,7 @@ class McpPulls:
 
     @property
     def listening(self) -> bool:
-        """See ``core.ports.PullServer``."""
+        """Whether it is open."""
         return self._http is not None and self._http.ready.is_set()
 
     async def open(self) -> None:

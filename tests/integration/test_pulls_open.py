@@ -43,11 +43,10 @@ async def test_where_it_cannot_listen_agents_pull_by_markers(no_more_files):
     pulls = Pulls(wanted=True)
     no_more_files()
     with structlog.testing.capture_logs() as logs:
-        await pulls.open()
+        assert not await pulls.ready()
     (warned,) = [entry for entry in logs if entry["log_level"] == "warning"]
     assert warned["event"] == "pulls.not_listening"
     assert "in_run = false" in warned["fix"]
-    assert not pulls.listening
     assert pulls.admit("r", {}, answer) is None
     pulls.dismiss("r")
     found = check(wanted=True, engines=("claude",))
@@ -59,19 +58,25 @@ async def test_where_it_cannot_listen_agents_pull_by_markers(no_more_files):
 async def test_it_listens_where_it_is_wanted():
     pulls = Pulls(wanted=True)
     assert pulls.admit("r", {}, answer) is None, "not before it is open"
-    await pulls.open()
-    assert pulls.listening
+    assert await pulls.ready()
     access = pulls.admit("r", {}, answer)
     assert access is not None
     assert access.url.startswith("http://127.0.0.1:")
     await pulls.close()
-    assert not pulls.listening
+    assert not await pulls.ready(), "it stays closed"
     assert "claude, codex" in check(wanted=True, engines=("claude", "codex")).detail
 
 
 async def test_it_does_not_listen_where_it_is_not_wanted():
     pulls = Pulls(wanted=False)
-    await pulls.open()
-    assert not pulls.listening
+    pulls.start()
+    assert not await pulls.ready()
     await pulls.close()
     assert "by markers" in check(wanted=False, engines=()).detail
+
+
+async def test_it_is_closed_also_while_it_opens():
+    pulls = Pulls(wanted=True)
+    pulls.start()
+    await pulls.close()
+    assert not await pulls.ready()
