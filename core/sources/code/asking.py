@@ -21,28 +21,38 @@ _MENTION = re.compile(r"(?<![\w`])[@#][\w.-]+|:[a-z0-9_+-]+:")  # @somebody, #ch
 
 _PATH = re.compile(
     r"(?<![\w.@/-])(?:(?:~|\.{1,2})?/)?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.(?P<suffix>[A-Za-z]{1,8})"
-    r"(?::\d+(?::\d+|-\d+)?)?(?![\w/-]|\.\w)"
+    r"(?::\d+(?::\d+|-\d+)?)?(?![\w/-]|\.\w)",
+    re.ASCII,  # a particle may stick to it: pay.py를
 )
 _LIBRARY = re.compile(r"(?:[A-Za-z]\w{1,14}|d3|three)\.(?:js|ts)", re.IGNORECASE)
 _BARE_FILES = re.compile(
     r"\b(?:Dockerfile|Makefile|Gemfile|Rakefile|Jenkinsfile|Vagrantfile|CMakeLists\.txt|"
-    r"docker-compose|\.gitignore|\.env\.example)\b"
+    r"docker-compose|\.gitignore|\.env\.example)\b",
+    re.ASCII,
 )
 
-_CAMEL = re.compile(r"(?<![\w@#/.-])[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b")
-_PASCAL = re.compile(r"(?<![\w@#/-])(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*\b")
+_CAMEL = re.compile(r"(?<![\w@#/.-])[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b", re.ASCII)
+_PASCAL = re.compile(r"(?<![\w@#/-])(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*\b", re.ASCII)
 _KINDS = (
     "Service|Controller|Handler|Manager|Factory|Error|Exception|Repository|Client|Provider|"
     "Component|View|Model|Builder|Adapter|Helper|Utils?|Parser|Mapper|Store|Queue|Worker|Config|"
     "Test|Spec|Interface|Impl|Middleware|Listener|Router|Schema|Request|Response|Context|Hook"
 )
-_PASCAL_KIND = re.compile(rf"(?<![\w@#])[A-Z][A-Za-z0-9]+(?:{_KINDS})\b")
-_SNAKE = re.compile(r"(?<![\w@#:])_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}\b(?!:)")
-_CALL = re.compile(r"(?<![\w@])[A-Za-z_][\w.]*[A-Za-z0-9_]\((?:\)|[^()\n]*[=,\"'][^()\n]*\))")
-_MEMBER = re.compile(r"\b(?:self|this|cls|super|os|np|pd|console|window|document)\.[a-z_]\w+")
-_DOTTED = re.compile(r"(?<![\w@./-])[a-z_]\w+(?:\.[a-z_]\w+){2,}(?![\w./-])")
-_SCOPED = re.compile(r"\b[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+")
-_ARROWS = re.compile(r"[\w)]\s?(?:=>|&&|!==?|===?|\|\|)\s?[\w(\"']")
+_PASCAL_KIND = re.compile(rf"(?<![\w@#])[A-Z][A-Za-z0-9]+(?:{_KINDS})\b", re.ASCII)
+_SNAKE = re.compile(
+    r"(?<![\w@#:])_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}\b(?!:)", re.ASCII
+)
+_CALL = re.compile(
+    r"(?<![\w@])[A-Za-z_][\w.]*[A-Za-z0-9_]\((?:\)|[^()\n]*[=,\"'][^()\n]*\))", re.ASCII
+)
+_MEMBER = re.compile(
+    r"\b(?:self|this|cls|super|os|np|pd|console|window|document)\.[a-z_]\w+", re.ASCII
+)
+_DOTTED = re.compile(r"(?<![\w@./-])[a-z_]\w+(?:\.[a-z_]\w+){2,}(?![\w./-])", re.ASCII)
+_SCOPED = re.compile(r"\b[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+", re.ASCII)
+_OPERATORS = re.compile(
+    r"\w\)? ?(?:=>|!==|===) ?[\w(\"']|\b(?:if|while|for) ?\([^()\n]*[=<>&|!;][^()\n]*\)", re.ASCII
+)
 
 _TRACE = re.compile(
     r"""Traceback\ \(most\ recent\ call\ last\)
@@ -83,7 +93,7 @@ def paths(text: str) -> tuple[str, ...]:
 def identifiers(text: str) -> tuple[str, ...]:
     """Names of things in code that ``text`` holds outside any markup, each once, in order."""
     found: list[tuple[int, str]] = []
-    patterns = (_CAMEL, _PASCAL_KIND, _SNAKE, _CALL, _MEMBER, _DOTTED, _SCOPED, _ARROWS)
+    patterns = (_CAMEL, _PASCAL_KIND, _SNAKE, _CALL, _MEMBER, _DOTTED, _SCOPED, _OPERATORS)
     for pattern in patterns:
         found += ((m.start(), m.group()) for m in pattern.finditer(text))
     found += ((m.start(), m.group()) for m in _PASCAL.finditer(text) if _humps(m.group()) >= 3)

@@ -151,7 +151,7 @@ def _name_of(node: Node) -> str:
         if inner is None:
             break
         node, named = inner, inner.child_by_field_name("name")
-        if named is None and not inner.named_children:
+        if inner.type == "qualified_identifier" or (named is None and not inner.named_children):
             named = inner
     receiver = node.child_by_field_name("receiver")
     owner = _NAME.findall(_text(receiver))[-1:] if receiver is not None else []

@@ -37,10 +37,14 @@ class _Found:
 
 
 class CodeSearch:
-    """Searches the projects' tracked files; its indexes lie in ``folder``. Its methods block."""
+    """Searches the projects' tracked files; its indexes lie in ``folder``. Its methods block.
 
-    def __init__(self, folder: Path) -> None:
+    ``rawq_s`` is how long rawq may take, in seconds.
+    """
+
+    def __init__(self, folder: Path, rawq_s: float = RAWQ_S) -> None:
         self._folder = folder
+        self._rawq_s = rawq_s
 
     def offer(self, scene: Scene) -> Offer:
         """Places in the code, when the prompt asks about code or the mode is full."""
@@ -95,7 +99,7 @@ class CodeSearch:
         """The best places for ``text``: rawq's if it can be asked, else the built-in index's."""
         until = time.monotonic() + WORK_S
         names = identifiers(text)
-        hits, why_not = rawq.search(project, text, RAWQ_S)
+        hits, why_not = rawq.search(project, text, self._rawq_s)
         if not why_not:
             there = {file.path for file in files}
             return _Found([h for h in hits if h.path in there][: rawq.RESULTS], ())
