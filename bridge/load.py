@@ -8,11 +8,12 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 
 import core.engines
+from config.settings import Settings
 from config.tables import EngineEntry, Engines, Memory
 from core.engines.process.probe import probe
 from core.errors import BadSettings
 from core.memory.summarise import By
-from core.model import EXTRACT, EngineConfig, EngineInfo
+from core.model import EXTRACT, Check, EngineConfig, EngineInfo
 from core.ports import Engine
 
 # The order in which the first usable one is the default; engines of one's own come after.
@@ -120,3 +121,18 @@ def summary_by(settings: Memory, engines: Mapping[str, Engine], default: str) ->
         return By()
     engine = engines[name]
     return By(engine, settings.summary_model or engine.traits.small_model)
+
+
+def summary_check(settings: Settings, default: str) -> Check:
+    """For ``doctor``: who sums up what is older, given the engine that answers by default."""
+    try:
+        by = summary_by(settings.memory, load_engines(settings.engines), default)
+    except BadSettings as error:
+        fix = f'Name one of them, or leave it empty; "{EXTRACT}" asks no engine.'
+        return Check("memory", ok=False, detail=str(error), fix=fix)
+    if by.engine is None:
+        why = "no engine is asked; sentences are taken word for word"
+        return Check("memory", ok=True, detail=f"long conversations are summed up: {why}")
+    model = f" (model {by.model})" if by.model else ""
+    who = f"by {by.engine.name}{model}, in the background"
+    return Check("memory", ok=True, detail=f"long conversations are summed up {who}")
