@@ -328,11 +328,11 @@ class Table:
 
 def _whole(pack: ContextPack, sitting: Sitting) -> frozenset[int]:
     """The messages that the agent has before it with nothing left out, now or from before."""
-    known = sitting.found.known if sitting.found else Known()
+    before = sitting.found.known.messages if sitting.found else {}
     return frozenset(
         piece.id
         for piece in pack.conversation
-        if piece.whole == piece.shown or known.holds(replace(piece, shown=piece.whole))
+        if piece.whole in (piece.shown, *before.get(piece.id, ())[1:])
     )
 
 
