@@ -13,11 +13,13 @@ from bridge.speakers import next_speaker
 from bridge.tables import Tables
 from bridge.team_acts import Ground, TeamActs
 from bridge.team_commands import WORDS, Team
+from core.context.parity import parity
 from core.errors import BadInput
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
+from core.receipts import say_context, say_parity
 from core.records import outbox, places, runs, turns
-from core.words import HELP, HELP_TEAM, literal, say_context, say_status, stop_button
+from core.words import HELP, HELP_TEAM, literal, say_status, stop_button
 
 log = structlog.get_logger()
 TEAM_PAGES = ("team", "records", *WORDS)
@@ -85,9 +87,7 @@ class Acts:
                     say_status(self._waiting(conversation), *outbox.undelivered(), self.now)
                 )
             case Context() if conversation is not None:
-                return Reply(
-                    say_context(runs.runs_in_conversation(conversation.id, 20), intention.run)
-                )
+                return Reply(_context(conversation, intention.run))
             case Next() if conversation is not None:
                 return next_speaker(self, conversation, intention.name)
             case Mode() if conversation is not None:
@@ -268,3 +268,11 @@ def one_line(text: str) -> str:
     """A one-line name for a thread."""
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79] + "…"
+
+
+def _context(conversation: Conversation, wanted: str) -> str:
+    """What ``!context`` answers: one run's receipt, or a roundtable's side by side."""
+    newest = turns.latest(conversation.id)
+    if not wanted and newest is not None and newest.kind == "roundtable":
+        return say_parity(parity(runs.receipts_of(newest.id)))
+    return say_context(runs.runs_in_conversation(conversation.id, 20), wanted)

@@ -21,15 +21,15 @@ from rich.text import Text
 
 from bridge import pulls
 from bridge.app import DATABASE, make_chats, names_of
-from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all
+from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all, summary_check
 from bridge.tables import read_tables
 from config.settings import Settings, SettingsError, find_config
 from core.errors import BadSettings, MootError
 from core.model import Check, EngineInfo
+from core.receipts import say_receipt
 from core.records import runs
 from core.records.thread import Records
 from core.sources.catalog import all_sources
-from core.words import say_receipt
 
 PACKAGES = ("bridge", "core", "adapters", "config")
 CHAT_DEADLINE_S = 20.0
@@ -283,6 +283,7 @@ async def _engines(settings: Settings) -> list[Check]:
             Check(f"engine {info.name}", ok, ", ".join(filter(None, told)), "" if ok else fix)
         )
     checks += [_roundtable(settings, [info.name for info in found])]
+    checks += [summary_check(settings, default)]
     if default == LAST_RESORT and not settings.engines.default and _serves(settings):
         at = next(i for i, check in enumerate(checks) if check.name == f"engine {default}")
         told = "answers by default, for no agent was found installed and signed in"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from core.model import Button, InRunPull, Participant, PulledResult, Turn
 
@@ -97,24 +96,6 @@ def say_status(waiting: Sequence[Turn], owed: int, dead: int, now: float) -> str
     return text
 
 
-def say_context(found: Sequence[dict[str, Any]], wanted: str) -> str:
-    """What ``!context`` answers: the receipt of one run."""
-    chosen = [run for run in found if run["run"].startswith(wanted)] if wanted else list(found)
-    if not chosen:
-        return (
-            f"There is no run “{literal(wanted, 40)}” in this thread."
-            if wanted
-            else "No run yet in this thread."
-        )
-    text = say_receipt(chosen[0])
-    others = [
-        f"`{run['run'][:8]}` {run['persona'] or run['engine']}"
-        for run in found
-        if run is not chosen[0]
-    ]
-    return text + ("\n\nEarlier runs here: " + ", ".join(others[:8]) if others else "")
-
-
 def pulled_text(pulled: Sequence[PulledResult]) -> str:
     """The small post that shows what an agent looked up: what was asked, how much was found."""
     return _looked_up(
@@ -133,36 +114,6 @@ def _looked_up(items: Iterable[tuple[str, str, int, str]]) -> str:
         for kind, query, hits, note in items
     ]
     return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
-
-
-def say_receipt(run: dict[str, Any]) -> str:
-    """One run's receipt as Markdown: mode, reason, budget, a row per section, what was left out.
-
-    As narrow as it can be: it is read beside a sidebar in a terminal of 80 columns, too.
-    """
-    name = f"{run['persona']} ({run['engine']})" if run["persona"] else run["engine"]
-    size = f"{run['chars']:,} of {run['budget']:,} characters"
-    lines = [
-        f"**Run `{run['run'][:8]}`** · {name} · {run['state']}",
-        "",
-        f"Mode {run['mode']} ({run['reason']}) · {size}, about {run['estimated_tokens']:,} tokens",
-        "",
-    ]
-    cuts = any(section["cut"] for section in run["sections"])
-    lines += ["| section | used | of | hash |" + (" cut |" if cuts else "")]
-    lines += ["|---|---|---|---|" + ("---|" if cuts else "")]
-    for section in run["sections"]:
-        used, granted = f"{section['used']:,}", f"{section['granted']:,}"
-        cells = [section["name"], used, granted, section["hash"][:8]]
-        cells += [section["cut"]] if cuts else []
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [f"\nLeft out: {', '.join(run['dropped'])}"] if run["dropped"] else []
-    if in_run := run.get("in_run"):
-        asked = ", ".join(f"{p['kind']} “{literal(p['query'], 60)}” ({p['hits']})" for p in in_run)
-        chars = sum(p["chars"] for p in in_run)
-        lines.append(f"\nPulled while it worked: {asked} · {chars:,} characters")
-    lines += [f"\nNote: {note}" for note in run.get("notes", [])]
-    return "\n".join(lines)
 
 
 def literal(text: str, limit: int = 80) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from core.context.sections import BY_NAME, conversed
@@ -32,31 +32,45 @@ class Known:
     ``sections`` maps a section's name to the hash it was last told with; ``messages`` a record id
     to the digests it was last told with (``Told.whole``, ``Told.shown``). ``perhaps`` names
     sections that may have been told: the run that told them did not end well, or the session was
-    compacted since. They are told again, and when they are no more, that is said. ``own`` are
-    digests of what the participant itself said in the session.
+    compacted since. They are told again, and when they are no more, that is said. ``own`` is what
+    the participant itself said in the session and has not met in a pack since: a digest, and the
+    newest record id before it.
     """
 
     sections: Mapping[str, str] = field(default_factory=dict[str, str])
     messages: Mapping[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
     perhaps: tuple[str, ...] = ()
-    own: tuple[str, ...] = ()
+    own: tuple[tuple[str, int], ...] = ()
 
-    def holds(self, piece: Told) -> bool:
-        """Whether the session has this message: as it is due now, or whole, or said it itself."""
-        if not piece.whole:
-            return False
-        whole, shown = self.messages.get(piece.id, ("", ""))
-        told = whole == piece.whole and shown in (piece.shown, whole)
-        return told or piece.whole in self.own
+    def met(self, pieces: Iterable[Told]) -> tuple[frozenset[int], tuple[tuple[str, int], ...]]:
+        """Ids of the messages that the session has, and what of ``own`` is none of them.
+
+        It has a message that it was told as it is due now, or whole, or that it said itself.
+        """
+        held: set[int] = set()
+        own = list(self.own)
+        for piece in pieces:
+            if not piece.whole:
+                continue
+            whole, shown = self.messages.get(piece.id, ("", ""))
+            said = next((o for o in own if o[0] == piece.whole and o[1] < piece.id), None)
+            if whole == piece.whole and shown in (piece.shown, whole):
+                held.add(piece.id)
+            elif said is not None:
+                held.add(piece.id)
+                own.remove(said)
+        return frozenset(held), tuple(own)
 
     def with_own(self, whole: str) -> Known:
-        """As well: a message (its digest) that the participant itself said in this session."""
-        return replace(self, own=(*self.own, whole)[-KEPT_MESSAGES:])
+        """As well: a message (its digest) that the participant itself said just now."""
+        said = (whole, max(self.messages, default=0))
+        return replace(self, own=(*self.own, said)[-KEPT_MESSAGES:])
 
     def while_told(self, pack: ContextPack) -> Known:
         """While ``pack`` is on its way: what it brings anew is not sure to be known, old or new."""
         hashes = {s.name: s.hash for s in pack.sections if _is_kept(s.name)}
-        new = {piece.id for piece in pack.conversation if not self.holds(piece)}
+        held, _ = self.met(pack.conversation)
+        new = {piece.id for piece in pack.conversation} - held
         return Known(
             {name: h for name, h in self.sections.items() if hashes.get(name) == h},
             {id_: digests for id_, digests in self.messages.items() if id_ not in new},
@@ -79,8 +93,8 @@ def load_known(stored: str) -> Known:
     """What ``Known.dump`` stored; nothing for an empty text."""
     data = json.loads(stored or "{}")
     told = {int(id_): (pair[0], pair[1]) for id_, pair in data.get("messages", {}).items()}
-    perhaps, own = (tuple(data.get(name, ())) for name in ("perhaps", "own"))
-    return Known(data.get("sections", {}), told, perhaps, own)
+    own = tuple((digest, after) for digest, after in data.get("own", ()))
+    return Known(data.get("sections", {}), told, tuple(data.get("perhaps", ())), own)
 
 
 def delta(pack: ContextPack, known: Known) -> ContextPack:
@@ -92,14 +106,14 @@ def delta(pack: ContextPack, known: Known) -> ContextPack:
     """
     if known == Known():
         return pack
-    new = tuple(p for p in pack.conversation if p.section in SPOKEN and not known.holds(p))
+    held, _ = known.met(pack.conversation)
+    spoken = [piece for piece in pack.conversation if piece.section in SPOKEN]
+    new = tuple(piece for piece in spoken if piece.id not in held)
     told = [_told(section, new, known) for section in pack.sections]
     there = {section.name for section in pack.sections}
     before = dict.fromkeys((*known.sections, *known.perhaps))
     gone = tuple(name for name in before if name not in there)
-    withheld = tuple(
-        p.id for p in pack.conversation if p.id and p.section in SPOKEN and known.holds(p)
-    )
+    withheld = tuple(piece.id for piece in spoken if piece.id in held)
     return replace(
         pack,
         sections=(_intro(gone), *told),
@@ -113,11 +127,14 @@ def delta(pack: ContextPack, known: Known) -> ContextPack:
 def learned(known: Known, pack: ContextPack) -> Known:
     """What the session knows once it was told ``pack``, full or delta."""
     sections = {s.name: s.hash for s in pack.sections if _is_kept(s.name)}
+    held, own = known.met(pack.conversation)
     messages = dict(known.messages)
     for piece in pack.conversation:
-        if piece.id and not known.holds(piece):
+        if piece.id in held and piece.id not in messages:  # its own
+            messages[piece.id] = (piece.whole, piece.whole)
+        elif piece.id and piece.id not in held:
             messages[piece.id] = (piece.whole, piece.shown)
-    return Known(sections, _newest(messages), own=known.own)
+    return Known(sections, _newest(messages), own=own)
 
 
 def _is_kept(name: str) -> bool:
@@ -131,15 +148,10 @@ def _told(section: Section, new: tuple[Told, ...], known: Known) -> Section:
     if section.name in SPOKEN:
         pieces = [piece for piece in new if piece.section == section.name]
         text = conversed(section.name, pieces, HEADINGS[section.name])
-        return replace(section, text=text, used=len(text), known=_rest(section, pieces))
+        return replace(section, text=text, used=len(text), known=max(0, section.used - len(text)))
     if known.sections.get(section.name) == section.hash:
         return replace(section, text="", used=0, known=section.used)
     return section
-
-
-def _rest(section: Section, pieces: list[Told]) -> int:
-    """How many characters of a section of the conversation are not told again."""
-    return max(0, section.used - len(conversed(section.name, pieces)))
 
 
 def _intro(gone: tuple[str, ...]) -> Section:

@@ -107,6 +107,49 @@ class ContextPack:
 
 
 @dataclass(frozen=True, slots=True)
+class ParitySeat:
+    """A participant in one round of a roundtable: sizes in characters.
+
+    ``chars`` were sent; ``known`` is what it was not sent again, since its session had it.
+    """
+
+    name: str
+    run: str
+    variant: str
+    mode: str
+    budget: int
+    chars: int
+    known: int
+    delta: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ParityPart:
+    """A section as ``who`` (numbers of seats) know it: its whole size and digest ("" = none)."""
+
+    name: str
+    size: int
+    hash: str
+    who: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """What the participants of one round were told, side by side.
+
+    ``shared`` sections should be one part each; those that are not are in ``differed``, and
+    ``reasons`` names what is not the same for all of them (variant, mode, delivery, budget).
+    """
+
+    round: int
+    seats: tuple[ParitySeat, ...]
+    shared: tuple[ParityPart, ...]
+    own: tuple[ParityPart, ...]
+    differed: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """Where a channel's engines work: an absolute path, and what they may do there.
 

@@ -231,9 +231,15 @@ def status_of(run_id: str) -> int | None:
     return RunRow.get_by_id(run_id).status
 
 
+def child_gone(run_id: str) -> None:
+    """The process of a run that was settled before it ended (a skip) is over."""
+    RunRow.change(run_id, pid=None)
+
+
 def left_open() -> tuple[tuple[str, int | None, float | None], ...]:
-    """Runs an earlier life left open: (id, child's pid, when the child started)."""
-    rows = RunRow.select().where(RunRow.state == "open")
+    """Runs whose processes an earlier life left: (id, child's pid, when the child started)."""
+    skipped = (RunRow.state == "skipped") & (RunRow.pid > 0)
+    rows = RunRow.select().where((RunRow.state == "open") | skipped)
     return tuple((row.id, row.pid, row.pid_started) for row in rows)
 
 
@@ -299,6 +305,11 @@ def runs_in_conversation(conversation_id: int, limit: int) -> tuple[dict[str, An
     return tuple(describe(row) for row in rows)
 
 
+def receipts_of(turn_id: int) -> tuple[dict[str, Any], ...]:
+    """All runs of a turn, in the order they were opened, each as ``find_run`` shows it."""
+    return tuple(describe(row) for row in _runs_of.rows(turn=turn_id))
+
+
 def describe(row: RunRow) -> dict[str, Any]:
     """A run and its receipt as one JSON-able object."""
     turn = TurnRow.get_by_id(row.turn_id)
@@ -320,6 +331,7 @@ def describe(row: RunRow) -> dict[str, Any]:
         "round": row.round,
         "seat": row.seat,
         "hop": row.hop,
+        "attempt": row.attempt,
         "usage": json.loads(row.usage),
         "in_run": [asdict(found) for found in pulled_in_run(row.id)],
     }

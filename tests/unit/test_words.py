@@ -5,7 +5,8 @@ from dataclasses import replace
 from core.markup.parse import parse
 from core.minutes import header_state, header_text
 from core.model import InRunPull, Participant, Run, Step, Turn
-from core.words import in_run_text, label_of, literal, say_context, say_receipt, status_text
+from core.receipts import say_context, say_receipt
+from core.words import in_run_text, label_of, literal, status_text
 
 TURN = Turn(
     1,
