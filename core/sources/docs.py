@@ -50,7 +50,7 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
 def _found(pull: Pull, program: str, project: Path, query: str) -> PulledResult:
     said, why_not = _ask(program, project, "search", "--limit", str(MAX_RESULTS), "--", query)
     if why_not:
-        return PulledResult(pull, (), why_not)
+        return PulledResult(pull, (), _plain(why_not))
     results = said.get("results", [said] if "id" in said else [])  # an id brings its entry alone
     lines = [_entry(entry) for entry in _objects(results)]
     if not lines:
