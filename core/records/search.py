@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,10 @@ from core.records.tables import ConversationRow, MessageIndex, MessageRow
 COMMON_ROWS = 10_000  # a word in more messages than this tells little, and costs a millisecond
 READ_ROWS = 20_000  # index entries that one query may rank: some 15 ms
 NEWEST_ROWS = 100_000  # where every word is common: how many of the newest uses are looked at
-FEW_MESSAGES = 50_000  # up to so many allowed messages are listed before the search
-BEST_ROWS = 2_000  # with more than those: how many of the best hits are asked for their place
+BEST_ROWS = 2_000  # how many of the best hits are asked for their place, one by one
+FEW_MESSAGES = (
+    20_000  # up to so many allowed messages are listed instead, where there are more hits
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def search(scene: Scene, text: str, limit: int) -> tuple[Found, ...]:
     """
     rare, common = _weighed(query_terms(text))
     if rare:
-        scored = _ranked(scene, match_any(rare), limit)
+        scored = _ranked(scene, rare, limit)
     elif common:
         scored = _newest(scene, match_any(common), limit)
     else:
@@ -53,17 +55,17 @@ def count_visible(scene: Scene, limit: int) -> int:
     return int(standing.count())
 
 
-def _weighed(terms: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The rarest terms that may be ranked together, and the rarest of the common ones."""
+def _weighed(terms: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """The rarest terms that may be ranked together, with their uses; the rarest common one."""
     uses = sorted((_uses(term), place, term) for place, term in enumerate(terms))
-    rare: list[str] = []
+    rare: dict[str, int] = {}
     left = READ_ROWS
     for count, _, term in uses:
         left -= count
         if count > COMMON_ROWS or left < 0:
             break
         if count:
-            rare.append(term)
+            rare[term] = count
     return rare, [term for count, _, term in uses if count > COMMON_ROWS][:1]
 
 
@@ -82,13 +84,14 @@ def _allowed(scene: Scene, without: Sequence[int]) -> ModelSelect[MessageRow]:
     return MessageRow.select(MessageRow.id).where(standing)
 
 
-def _ranked(scene: Scene, expression: str, limit: int) -> list[tuple[int, float]]:
+def _ranked(scene: Scene, terms: Mapping[str, int], limit: int) -> list[tuple[int, float]]:
     """The best hits, as (message, score)."""
-    hidden = _hidden(scene)
-    allowed, params = _allowed(scene, hidden).sql()
+    expression = match_any(terms)
+    allowed, params = _allowed(scene, _hidden(scene)).sql()
     score = "-bm25(message_fts) AS score"
-    if count_visible(scene, FEW_MESSAGES + 1) <= FEW_MESSAGES:
-        # The list first, so that the few hits in it are all that is ranked.
+    many = sum(terms.values()) > BEST_ROWS
+    if many and count_visible(scene, FEW_MESSAGES + 1) <= FEW_MESSAGES:
+        # The list first: the hits in it are all that is ranked, and none of them is missed.
         sql = (
             f"SELECT rowid, {score} FROM message_fts WHERE message_fts MATCH ? "  # noqa: S608
             f"AND +rowid IN ({allowed}) ORDER BY score DESC, rowid DESC LIMIT ?"

@@ -182,6 +182,7 @@ async def test_common_words_and_many_messages_are_searched_with_bounded_work(
     monkeypatch.setattr(searching, "COMMON_ROWS", 20)
     monkeypatch.setattr(searching, "READ_ROWS", 30)
     monkeypatch.setattr(searching, "FEW_MESSAGES", few)
+    monkeypatch.setattr(searching, "BEST_ROWS", 0 if few else 2_000)
 
     def play():
         here, old, hidden = thread(), thread(root="2"), thread("C2")
