@@ -11,6 +11,7 @@ from core.words import literal
 SHOWN = 15
 LINE_CHARS = 200
 OUTCOME_CHARS = 1_500
+TEXT_CHARS = 12_000
 _TASK_MARKS = {"todo": "☐", "in-progress": "◐", "done": "☑", "abandoned": "☒"}
 WITHDRAWN = "*withdrawn: the message it came from was deleted*"
 
@@ -48,7 +49,7 @@ def say_plan(plan: Plan, *, whole: bool = True) -> str:
     lines += [_task_line(plan, task) for task in plan.subtasks]
     if plan.state == "proposed":
         lines += ["", f"`!plan approve {plan.number}` or `!plan reject {plan.number}`"]
-    document = f"\n\n{plan.document}" if whole and plan.document.strip() else ""
+    document = f"\n\n{_bounded(plan.document)}" if whole and plan.document.strip() else ""
     return "\n".join(lines) + document
 
 
@@ -85,7 +86,8 @@ def say_finding(finding: Finding) -> str:
     if finding.withdrawn:
         return f"Finding {finding.number}: {WITHDRAWN}"
     about = f"{finding.state}, {finding.severity}, {literal(finding.category)}"
-    return f"**Finding {finding.number}** ({about}), by {literal(finding.by)}\n\n{finding.text}"
+    head = f"**Finding {finding.number}** ({about}), by {literal(finding.by)}"
+    return f"{head}\n\n{_bounded(finding.text)}"
 
 
 def say_artifacts(found: Sequence[Artifact]) -> str:
@@ -107,7 +109,7 @@ def say_artifact(artifact: Artifact) -> str:
     if artifact.withdrawn:
         return f"Artifact {artifact.number}: {WITHDRAWN}"
     head = f"**Artifact {artifact.number}: {literal(artifact.title, LINE_CHARS)}**"
-    return f"{head}, by {literal(artifact.by)}\n\n{artifact.text}"
+    return f"{head}, by {literal(artifact.by)}\n\n{_bounded(artifact.text)}"
 
 
 def say_decisions(found: Sequence[Decision]) -> str:
@@ -132,7 +134,7 @@ def say_decision(decision: Decision) -> str:
     lines = [
         f"**Decision {decision.number}: {literal(decision.axis, LINE_CHARS)}** ({stands})",
         "",
-        decision.decision,
+        _bounded(decision.decision),
         "",
         *(f"- {literal(name)}: {stance}" for name, stance in decision.stances),
         f"- confidence {decision.confidence:.1f}, by {literal(decision.by)}",
@@ -192,6 +194,14 @@ def say_outcome(title: str, by: str, said: Message | None, address: str) -> str:
         text = f"{cut_head(text, OUTCOME_CHARS)}\n\n…"
     quoted = "\n".join(f"> {line}" for line in text.split("\n"))
     return f"{head}\n\nWhat {literal(said.author_name)} came to there:\n\n{quoted}"
+
+
+def _bounded(text: str) -> str:
+    """A text as it was written, but no flood: what is left out is counted."""
+    if len(text) <= TEXT_CHARS:
+        return text
+    kept = cut_head(text, TEXT_CHARS)
+    return f"{kept}\n\n*{len(text) - len(kept):,} more characters are not shown.*"
 
 
 def _listing(lines: Sequence[str], tail: str) -> str:

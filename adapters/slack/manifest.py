@@ -21,8 +21,11 @@ SCOPES: Mapping[str, str] = {
 EVENTS = ("app_mention", "message.channels", "message.groups", "message.im", "message.mpim")
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "/ask": ("Ask an agent", "what to ask"),
-    "/roundtable": ("Let several agents discuss", "[--rounds N] a topic"),
-    "/moot": ("Everything else: /moot help", "ask | rt | stop | status | context | help"),
+    "/roundtable": ("Let several agents discuss", "a topic; without one a form opens"),
+    "/moot": (
+        "Everything else: /moot help",
+        "stop | next | status | context | mode | plan | finding | artifact | decisions | help",
+    ),
 }
 # Slack refuses an app's command with such a name, and with it the whole manifest.
 BUILT_IN_COMMANDS = (
