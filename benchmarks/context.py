@@ -18,9 +18,9 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -129,12 +129,15 @@ class Director:
     statements: list[str] = field(default_factory=list)
     loads: list[int] = field(default_factory=lambda: [0] * ROUNDS)
     measuring: bool = False
+    over: asyncio.Event = field(default_factory=asyncio.Event)
     _left: list[Query] = field(default_factory=list)
 
     async def script(self, call: Call) -> str:
         """What the engine answers to a call."""
         assert self.play is not None
         if call.prompt.startswith(TASK[:60]):  # the summariser's, not a participant's
+            if self.measuring:  # what falls due meanwhile comes after: every play is the same
+                await self.over.wait()
             return self.play.summary(call)
         session = self.sessions.setdefault(call.session, Session())
         session.tell(call.system, call.stdin)
@@ -152,11 +155,13 @@ class Director:
         seat, number = self.seats[-1], len(self.seats) - 1
         seat.calls.append(call)
         self._count(seat, number // SEATS)
-        if self.setup.in_run:
-            while query := self._next(session, seat, number):
-                call.pulled.append(await pull_in_run(call, query))
-                session.told.append(call.pulled[-1])
-        else:
+        if self.setup.in_run and (query := self._next(session, seat, number)):
+            async with pulling(call) as pull:
+                while query:
+                    call.pulled.append(await pull(query))
+                    session.told.append(call.pulled[-1])
+                    query = self._next(session, seat, number)
+        elif not self.setup.in_run:
             queries: list[Query] = []
             while len(queries) < MAX_PULLS and (query := self._next(session, seat, number)):
                 queries.append(query)
@@ -210,8 +215,9 @@ def _transactions(statements: Sequence[str]) -> Iterator[list[str]]:
             yield queries
 
 
-async def pull_in_run(call: Call, query: Query) -> str:
-    """One call of the tool ``pull``, as an engine makes it: MCP, to the address it was given."""
+@asynccontextmanager
+async def pulling(call: Call) -> AsyncIterator[Callable[[Query], Awaitable[str]]]:
+    """The tool ``pull`` as an engine has it: MCP, at the address and with the token of its run."""
     headers = {"Authorization": f"Bearer {call.access['token']}"}
     async with (
         create_mcp_http_client(headers=headers) as http,
@@ -219,9 +225,13 @@ async def pull_in_run(call: Call, query: Query) -> str:
         ClientSession(read, write) as session,
     ):
         await session.initialize()
-        kind, words = query
-        result = await session.call_tool("pull", {"kind": kind, "query": words})
-    return "\n".join(part.text for part in result.content if part.type == "text")
+
+        async def pull(query: Query) -> str:
+            kind, words = query
+            result = await session.call_tool("pull", {"kind": kind, "query": words})
+            return "\n".join(part.text for part in result.content if part.type == "text")
+
+        yield pull
 
 
 async def run(
@@ -245,6 +255,7 @@ async def run(
             await play.do(_trace, director.statements.append)
             await play.roundtable(ROUNDS, mode=mode)
             await play.do(_trace, None)
+            director.over.set()
     if len(director.seats) != SEATS * ROUNDS:
         raise RuntimeError(f"{len(director.seats)} calls instead of {SEATS * ROUNDS}")
     return Measured(director.seats, director.loads)
@@ -352,9 +363,15 @@ def _row(seat: Seat) -> dict[str, Any]:
 
 async def rows_of_pulls(start: str, mode: str) -> list[dict[str, Any]]:
     """What 0, 1 and 2 Pulls of each participant cost, by the way they are made."""
-    full_push = await run(start, WAYS["full_push"], mode=mode)
     delta_push = await run(start, WAYS["delta_push"], mode=mode)
-    whole = [facts_of(seat.calls[0].context) for seat in full_push.seats]
+    full_push = {  # the tool for Pulls in the run is told of where there is one
+        in_run: await run(start, replace(WAYS["full_push"], in_run=in_run), mode=mode)
+        for in_run in (False, True)
+    }
+    whole = {
+        in_run: [facts_of(seat.calls[0].context) for seat in way.seats]
+        for in_run, way in full_push.items()
+    }
     rows = []
     for kind, sessions, forgetful, in_run in (
         ("a new process, everything again", False, True, False),
@@ -363,9 +380,9 @@ async def rows_of_pulls(start: str, mode: str) -> list[dict[str, Any]]:
         ("in the run, in the session", True, False, True),
     ):
         setup = Setup("hybrid", sessions=sessions, forgetful=forgetful, in_run=in_run)
-        push = delta_push.chars if sessions else full_push.chars
+        push = delta_push.chars if sessions else full_push[in_run].chars
         for count in range(3):
-            way = await run(start, setup, mode=mode, whole=whole, pulls=count)
+            way = await run(start, setup, mode=mode, whole=whole[in_run], pulls=count)
             rows.append(
                 {
                     "by": kind,
@@ -426,6 +443,8 @@ def table(result: dict[str, Any]) -> str:
             for call in result["calls"][name]
         )
         lines.append(f"  {name.replace('_', '/'):14}{told}")
+    told = ", ".join(str(call["queries"]) for call in result["calls"]["delta_hybrid"])
+    lines.append(f"  SQL queries that read what a call is told, delta/hybrid: {told}")
     if result["rows_of_pulls"]:
         lines.append("0, 1 and 2 Pulls by each participant in its first call, from the same start")
     for row in result["rows_of_pulls"]:
@@ -451,7 +470,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--starts", default=",".join(STARTS), help="which; the first one counts")
     parser.add_argument("--no-rows", action="store_true", help="without the rows of Pulls")
     args = parser.parse_args(argv)
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     result = asyncio.run(everything(args.mode, args.starts.split(","), rows=not args.no_rows))
     print(table(result))
     if args.json:

@@ -53,7 +53,7 @@ from core.records import findings, ledger, links, messages, plans, topics, turns
 DATA = Path(__file__).parent / "data" / "discussion.json"
 CHAT, SPACE, CHANNEL, ROOT = "paper", "acme", "billing", "thread"
 KEY = ConversationKey(CHAT, SPACE, CHANNEL, ROOT)
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 _NUMBER = re.compile(r"^\[#(\d+)\] ", re.MULTILINE)
 
 WHEN: Mapping[str, Sequence[str]] = {
@@ -430,7 +430,8 @@ def write_project(data: Mapping[str, Any], folder: Path) -> Path:
         "docker-compose.yml": "services:\n  postgres:\n    image: postgres:16\n",
     }
     for skill in data["skills"]:
-        head = f"---\nname: {skill['name']}\ndescription: {skill['description']}\n---\n"
+        about = json.dumps(skill["description"])  # YAML reads it, colons and all
+        head = f"---\nname: {skill['name']}\ndescription: {about}\n---\n"
         parts = (f"## {part['heading']}\n\n{part['text']}\n" for part in skill["sections"])
         files[f".moot/skills/{skill['name']}/SKILL.md"] = "\n".join((head, *parts))
     for hit in data["code_hits"]:

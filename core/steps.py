@@ -328,11 +328,11 @@ class Table:
 
 def _whole(pack: ContextPack, sitting: Sitting) -> frozenset[int]:
     """The messages that the agent has before it with nothing left out, now or from before."""
-    before = sitting.found.known.messages if sitting.found else {}
+    before = sitting.found.known.messages if sitting.found else dict[int, tuple[str, str]]()
     return frozenset(
         piece.id
         for piece in pack.conversation
-        if piece.whole in (piece.shown, *before.get(piece.id, ())[1:])
+        if piece.whole in (piece.shown, *before.get(piece.id, ("", ""))[1:])
     )
 
 

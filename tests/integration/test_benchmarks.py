@@ -1,0 +1,98 @@
+"""The benchmarks' smallest forms run and keep their promises. Nothing is timed here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+
+import pytest
+import structlog
+
+from benchmarks import assemble, context, corpus
+from benchmarks.corpus import make
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before():
+    """The benchmarks set the log up for themselves; the next test wants it as it was."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
+
+
+def last_line(capsys) -> dict:
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_packs_are_built_in_a_small_database_and_again_in_the_same_one(tmp_path, capsys):
+    arguments = ["--json", "--messages", "2400", "--sizes", "20,60,600", "--rounds", "1"]
+    assert assemble.main([*arguments, "--dir", str(tmp_path)]) == 0
+    first = last_line(capsys)
+    keys = {"build_ms_20", "build_ms_60", "build_ms_600", "growth", "assemble_ms", "plain_sql_ms"}
+    assert keys <= first.keys()
+    assert first["mode"] == "standard"
+    assert {"plan", "plan-doc", "findings", "artifacts", "recent"} <= first["sections"].keys()
+    # As many queries whatever the size, and none that brings more rows than a pack can hold.
+    assert len(set(first["queries"].values())) == 1
+    assert first["rows"]["600"] < 1_000
+    assert assemble.main([*arguments, "--dir", str(tmp_path)]) == 0
+    again = last_line(capsys)
+    assert again["generate_s"] == 0
+    assert again["sections"] == first["sections"]
+
+
+async def test_the_database_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.corpus.PIECE", 500)
+    whole = await make(tmp_path / "whole", 2_000, (10, 100))
+    broken = tmp_path / "broken"
+    pieces = corpus._piece
+
+    def breaks(talk, done, *rest):
+        if done >= 1_000:
+            raise KeyboardInterrupt
+        return pieces(talk, done, *rest)
+
+    monkeypatch.setattr(corpus, "_piece", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        await make(broken, 2_000, (10, 100))
+    monkeypatch.setattr(corpus, "_piece", pieces)
+    gone_on = await make(broken, 2_000, (10, 100))
+    assert gone_on.seconds >= 0
+    assert rows(whole.path) == rows(gone_on.path)
+
+
+def rows(path) -> list[tuple]:
+    database = sqlite3.connect(path)
+    try:
+        return database.execute("SELECT id, conversation_id, text FROM message").fetchall()
+    finally:
+        database.close()
+
+
+def test_a_roundtable_in_four_ways_and_nobody_knows_less(capsys):
+    assert context.main(["--json", "--starts", "as_it_happened", "--no-rows"]) == 0
+    found = last_line(capsys)
+    assert found["facts"] > 500
+    assert found["facts_missing"] == 0, found["missing"]
+    assert found["delta_hybrid_ratio"] <= context.GOAL_RATIO
+    assert found["shared_prefix"] >= context.GOAL_PREFIX
+    assert 1 <= found["loads_per_round"] <= 2
+    assert found["delta_push_chars"] < found["full_push_chars"]
+    assert found["pulls"]["full_push"] == 0
+    assert found["pulls"]["delta_hybrid"] > 0  # what is only announced has to be pulled
+
+
+def test_what_is_not_pulled_is_missed():
+    """The benchmark can fail: without Pulls hybrid delivery tells less, and that is counted."""
+
+    async def play():
+        whole = await context.run("cold", context.WAYS["full_push"], mode="")
+        facts = [context.facts_of(seat.calls[0].context) for seat in whole.seats]
+        return await context.run("cold", context.WAYS["delta_hybrid"], mode="", whole=facts)
+
+    way = asyncio.run(play())
+    sections = {fact.section for seat in way.seats for fact in seat.missing}
+    assert sections == {"Found in earlier conversations", "Skills"}
