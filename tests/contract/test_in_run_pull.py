@@ -87,7 +87,7 @@ async def test_a_server_that_is_gone_costs_the_tool_and_not_the_answer(desk: Des
     assert (outcome.kind, outcome.text) == ("answered", "(no pull tool was offered)"), outcome
 
 
-@pulling
+@pytest.mark.parametrize("desk", ["opencode"], indirect=True)  # by itself it waits for 5 s only
 async def test_a_slow_pull_is_waited_for(desk: Desk, pulls: McpPulls):
     """Moot gives a Pull up before the engine does: what the agent hears are Moot's words."""
 

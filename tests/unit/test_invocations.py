@@ -10,6 +10,7 @@ import pytest
 
 from core.engines.claude import disarm
 from core.engines.process.environment import bypass_proxy
+from core.in_run import DEADLINE_S
 from core.model import EngineConfig, EngineTask, Permission, PullAccess, Spawn
 
 CLIS = ("claude", "codex", "gemini", "opencode")
@@ -150,6 +151,18 @@ def test_the_way_to_pull_is_told_without_the_token_on_the_command_line(
     without = start(name, permission=permission)
     assert "moot" not in " ".join((*without.argv, *without.env.values())).replace("MOOT", "")
     assert "--strict-mcp-config" not in plan.argv, "the user's own servers go on working"
+
+
+def test_engines_wait_longer_than_a_pull_may_take() -> None:
+    claude = json.loads(start("claude", pulls=PULLS).files["mcp.json"])["mcpServers"]["moot"]
+    codex = [a for a in start("codex", pulls=PULLS).argv if "tool_timeout_sec" in a]
+    opencode = json.loads(start("opencode", pulls=PULLS).env["OPENCODE_CONFIG_CONTENT"])
+    waits_s = (
+        claude["timeout"] / 1000,
+        float(codex[0].partition("=")[2]),
+        opencode["mcp"]["moot"]["timeout"] / 1000,
+    )
+    assert min(waits_s) >= DEADLINE_S + 5
 
 
 def test_engines_that_take_no_server_say_so() -> None:
