@@ -60,6 +60,7 @@ def run_program(
     names: Sequence[str] = (),
     added: Mapping[str, str] | None = None,
     alone: bool = False,
+    max_bytes: int = MAX_OUT_BYTES,
 ) -> Ran:
     """Run a program without input; it and all it started are gone when this returns. Blocking.
 
@@ -70,6 +71,7 @@ def run_program(
         names: environment variables it may see beside the common allow-list.
         added: further variables.
         alone: it is known to leave nothing behind when it ends by itself (then nobody looks).
+        max_bytes: how much it may write to stdout before it is killed.
 
     Raises:
         OSError: it cannot be started.
@@ -91,7 +93,8 @@ def run_program(
     with process.stdout as out_pipe, process.stderr as err_pipe:
         out, err = bytearray(), bytearray()
         try:
-            end = _read(process, {out_pipe: out, err_pipe: err}, time.monotonic() + deadline_s)
+            pipes = {out_pipe: out, err_pipe: err}
+            end = _read(process, pipes, time.monotonic() + deadline_s, max_bytes)
         finally:
             forced = process.poll() is None
             if forced:
@@ -103,7 +106,10 @@ def run_program(
 
 
 def _read(
-    process: subprocess.Popen[bytes], pipes: Mapping[IO[bytes], bytearray], deadline: float
+    process: subprocess.Popen[bytes],
+    pipes: Mapping[IO[bytes], bytearray],
+    deadline: float,
+    max_bytes: int,
 ) -> End:
     """Read both pipes until they end, the program has ended, or a bound is reached."""
     out = next(iter(pipes.values()))
@@ -124,7 +130,7 @@ def _read(
                 key.data.extend(data)
                 if key.data is not out:
                     del key.data[:-MAX_ERR_BYTES]
-            if len(out) > MAX_OUT_BYTES:
+            if len(out) > max_bytes:
                 return "flood"
     try:
         process.wait(max(0.0, deadline - time.monotonic()))

@@ -19,6 +19,7 @@ from core.sources.programs import Ran, find_program, run_program
 MAX_FILE_BYTES = 400_000
 MAX_FILES = 30_000
 GIT_S = 3.0
+MAX_LIST_BYTES = 64_000_000  # what git may say: a list of some 500,000 files
 
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
@@ -62,7 +63,7 @@ class File:
 
 
 def tracked(folder: Path) -> tuple[File, ...]:
-    """The files of the project that may be searched, in git's order. Blocking.
+    """The files of the project that may be searched, in git's order: ``MAX_FILES`` at most. Blocks.
 
     Raises:
         NoCheckout: there is no git, or the folder is no checkout.
@@ -97,7 +98,9 @@ def git(folder: Path, *args: str) -> Ran:
         raise NoCheckout("git is not installed")
     try:
         argv = (program, *_SAFE, *args)
-        return run_program(argv, folder, deadline_s=GIT_S, added=_ENV, alone=True)
+        return run_program(
+            argv, folder, deadline_s=GIT_S, added=_ENV, alone=True, max_bytes=MAX_LIST_BYTES
+        )
     except OSError as error:
         raise NoCheckout(f"its folder cannot be used ({type(error).__name__})") from None
 

@@ -12,7 +12,7 @@ from core.model import Candidate, Check, Offer, Pull, PulledResult, Scene
 from core.sources.code import rawq
 from core.sources.code.asking import asks_about_code, identifiers, paths
 from core.sources.code.chunks import cut
-from core.sources.code.files import File, NoCheckout, looks_secret, read_lines, tracked
+from core.sources.code.files import MAX_FILES, File, NoCheckout, looks_secret, read_lines, tracked
 from core.sources.code.index import Hit, Index
 from core.sources.code.rank import best
 from core.sources.code.show import lines_of, outline, reference, snippet
@@ -106,6 +106,8 @@ class CodeSearch:
         notes = [f"code: the built-in index served; rawq: {why_not}"]
         index = Index(self._folder, project)
         until = max(until, time.monotonic() + MIN_INDEX_S)
+        if len(files) >= MAX_FILES:
+            notes.append(f"code: only the first {MAX_FILES:,} files are searched")
         if left := index.refresh(files, until, paths(text)):
             notes.append(f"code: {left:,} of {len(files):,} files are not in the index yet")
         terms = query_terms(text, names)

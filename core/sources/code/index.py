@@ -89,10 +89,7 @@ class Index:
         try:
             return self._refresh(files, until, first)
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                raise
-            log.warning("code.index_rebuilt", error=type(error).__name__)
-            self._remove()
+            self._drop_if_broken(error)
             return self._refresh(files, until, first)
         finally:
             self._lock.release()
@@ -102,8 +99,12 @@ class Index:
         expression = match_expression(terms)
         if not expression or not self._file.exists():
             return []
-        with self._open() as db:
-            rows = db.execute(_SEARCH, (expression, limit)).fetchall()
+        try:
+            with self._open() as db:
+                rows = db.execute(_SEARCH, (expression, limit)).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._drop_if_broken(error)
+            return []
         return [Hit(*row) for row in rows]
 
     def _refresh(self, files: Sequence[File], until: float, first: Sequence[str]) -> int:
@@ -175,7 +176,11 @@ class Index:
                 raise sqlite3.DatabaseError("made by another version")
             yield db
 
-    def _remove(self) -> None:
+    def _drop_if_broken(self, error: sqlite3.DatabaseError) -> None:
+        """Throw the index away where that helps; otherwise (locked, disk full) raise ``error``."""
+        if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+            raise error
+        log.warning("code.index_dropped", error=type(error).__name__)
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self._file}{suffix}").unlink(missing_ok=True)
 
