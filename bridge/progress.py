@@ -103,6 +103,9 @@ class StatusMessages:
                 await asyncio.sleep(getattr(error, "retry_after_s", 0.0))
 
 
+_PULLS = ("mcp__moot__pull", "moot_pull")  # what engines call our tool
+
+
 def _doing(event: EngineEvent) -> str | None:
     """What an event says the run is doing, as Markdown; None if it says nothing about that."""
     match event.kind:
@@ -110,6 +113,10 @@ def _doing(event: EngineEvent) -> str | None:
             what = " ".join(event.text.replace("`", "'").split())
             what = what if len(what) <= MAX_DOING_CHARS else what[: MAX_DOING_CHARS - 1] + "…"
             name = event.name.replace("`", "'")
+            if name in _PULLS:
+                return f"looking up `{what}`" if what else "looking something up"
+            if what == "moot pull":  # as Codex names it, without the question
+                return "looking something up"
             return f"`{name}` `{what}`" if what else f"`{name}`"
         case "tool_end" | "thinking":
             return "thinking"

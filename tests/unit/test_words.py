@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
+from bridge.progress import _doing
 from core.markup.parse import parse
 from core.minutes import header_state, header_text
-from core.model import InRunPull, Participant, Run, Step, Turn
+from core.model import EngineEvent, InRunPull, Participant, Run, Step, Turn
 from core.receipts import say_context, say_receipt
 from core.words import in_run_text, label_of, literal, status_text
 
@@ -92,3 +95,16 @@ def test_a_receipt_tells_what_was_pulled_in_the_run():
     pulled = [{"kind": "memory", "query": "a | b", "hits": 2, "note": "", "chars": 1_200}]
     text = say_receipt({**run, "in_run": pulled})
     assert r"Pulled while it worked: memory “a \| b” (2) · 1,200 characters" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("mcp__moot__pull", "why JWT", "looking up `why JWT`"),
+        ("moot_pull", "", "looking something up"),
+        ("mcp_tool_call", "moot pull", "looking something up"),
+        ("Bash", "ls `x`", "`Bash` `ls 'x'`"),
+    ],
+)
+def test_a_status_says_what_a_run_is_doing(name, text, shown):
+    assert _doing(EngineEvent("tool_start", text, name=name)) == shown
