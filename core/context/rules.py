@@ -13,7 +13,7 @@ KIND_HELP: Mapping[str, str] = {
     "memory": "search what was said before",
     "sessions": "linked conversations",
     "skill": "a skill by name",
-    "code": "search the project's code",
+    "code": "search the project's code; `a.py:3-9` brings lines",
     "graph": "what depends on a file or symbol",
     "docs": "library documentation",
     "plan": "the plan and its document",
