@@ -159,6 +159,37 @@ async def test_slack_text_starts_at_once_and_the_door_is_asked_when_a_form_comes
     assert turns(product)[0]["rules"]["order"] == "parallel"
 
 
+async def test_slack_a_form_that_was_taken_survives_a_kill_and_counts_once(slack, on_slack):
+    await slack.slash("/roundtable")
+    modal = await slack.modal()
+    topic = "through a crash? @@rehearse sleep=2@@"
+    await slack.submit(modal, topic=topic)
+    await on_slack.event("run.spawned")
+    await on_slack.kill()
+    await on_slack.start("slack")
+    modal.open = True  # as for somebody whose acknowledgement was lost
+    await slack.submit(modal, topic=topic)
+    assert not modal.open
+    await on_slack.event("turn.ended", state="done", timeout_s=60)
+    assert len(turns(on_slack)) == 1
+    header = await slack.wait(lambda: _header(slack, "through a crash"), "the header")
+    texts = await slack_product.standing(slack, header.ts, 3)
+    assert [text.split(" (")[0].strip("*") for text in texts[1:]] == ["architect", "critic"]
+
+
+async def test_slack_a_form_in_a_direct_message(slack, on_slack):
+    channel = await slack.dm_channel()
+    await slack.slash("/roundtable", channel=channel)
+    await slack.submit(await slack.modal(), topic="between us")
+
+    async def answered():
+        texts = [m.text for m in await slack.seen(channel) if m.user == "U0BOT"]
+        return texts if any("critic (rehearsal)" in text for text in texts) else None
+
+    texts = await slack.wait(answered, "the roundtable in the direct message", 40)
+    assert "between us" in texts[0]
+
+
 async def test_discord_from_the_command_to_the_end_of_the_table(world, on_discord):
     sent = world.alice.slash(world.channel, "roundtable", preset="duel")
     await sent.modal()
