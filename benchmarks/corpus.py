@@ -21,13 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from core.keywords import index_text
-from core.model import Actor, Origin
-from core.records import findings, ledger, plans
+from core.memory.summarise import AT_LEAST, AT_MOST, FROM_MESSAGES
+from core.memory.topics import extract, merge
+from core.model import EXTRACT, Actor, Origin, Usage
+from core.records import findings, ledger, plans, topics
 from core.records.prepared import insert_sql, meta_of
 from core.records.tables import ConversationRow, MessageRow, Table
 from core.records.thread import Records
 
-VERSION = 6  # of what is generated; another one makes the database anew
+VERSION = 7  # of what is generated; another one makes the database anew
 PIECE = 20_000
 CHANNELS = 200
 ACTIVE = 50  # threads in which people talk at the same time
@@ -99,7 +101,12 @@ class Made:
     """Messages -> the id of the measured conversation that has so many."""
 
 
-FINDINGS, ARTIFACTS, DECISIONS = 60, 20, 30  # of each measured conversation, all in one project
+FINDINGS, ARTIFACTS, DECISIONS, PASSES = (
+    60,
+    20,
+    30,
+    5,
+)  # of each measured conversation, all in one project
 
 
 async def make(folder: Path, messages: int, sizes: Sequence[int]) -> Made:
@@ -216,9 +223,10 @@ def _piece(
 
 
 def _put_on_record(conversation_id: int) -> None:
-    """A plan with its document, findings, artifacts and decisions, unless they are there."""
+    """A plan with its document, findings, artifacts, decisions, topics, unless they are there."""
     if plans.active_plan(conversation_id) is not None:
         return
+    _sum_up(conversation_id)
     origin, by = Origin(PROJECT, conversation_id), Actor(f"{CHAT}:Kim", "Kim")
     steps = [f"Step {n}: move part {n} of the queue, and measure it" for n in range(1, 9)]
     document = "\n\n".join(
@@ -252,6 +260,22 @@ def _put_on_record(conversation_id: int) -> None:
             confidence=0.8,
             by=by,
             now=EPOCH + n,
+        )
+
+
+def _sum_up(conversation_id: int) -> None:
+    """Some older messages as topics, word for word, as a Moot without a summary engine has them."""
+    for number in range(PASSES):
+        span = topics.unsummarised(
+            conversation_id, keep=FROM_MESSAGES, at_least=AT_LEAST, limit=AT_MOST, redo=False
+        )
+        if not span:
+            return
+        made = extract(span)
+        pass_id = f"{conversation_id}-{number}"
+        topics.open_pass(pass_id, conversation_id, EXTRACT, "", {}, EPOCH)
+        topics.close_pass(
+            pass_id, span, lambda before, made=made: merge(before, made), Usage(), EPOCH
         )
 
 
