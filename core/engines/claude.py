@@ -69,7 +69,12 @@ class Claude:
         """
         argv = [self.config.path or "claude", "-p", "--output-format", "stream-json"]
         argv += ["--verbose", "--include-partial-messages"]
-        argv += ["--permission-mode", _MODES[task.permission], "--disallowedTools", _NO_TOOLS]
+        if task.passing:
+            # Not plan mode: it would take a larger model than the small one that is asked for.
+            argv += ["--permission-mode", "dontAsk", "--tools", "", "--strict-mcp-config"]
+            argv.append("--no-session-persistence")
+        else:
+            argv += ["--permission-mode", _MODES[task.permission], "--disallowedTools", _NO_TOOLS]
         files: dict[str, bytes] = {}
         if task.pulls:
             # Beside the user's own servers. Written to a private file: argv is for all to see.

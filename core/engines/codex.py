@@ -53,6 +53,8 @@ class Codex:
         if task.resume:
             argv.append("resume")
         argv += ["--json", "--skip-git-repo-check"]
+        if task.passing:
+            argv.append("--ephemeral")
         # "resume" knows no --sandbox, so both ways use the setting.
         argv += ["-c", f'sandbox_mode="{_SANDBOX[task.permission]}"']
         argv += ["-c", 'approval_policy="never"']

@@ -215,6 +215,7 @@ class Summariser:
             scratch=str(scratch),
             permission="plan",
             model=self._by.model,
+            passing=True,
         )
         outcome = await run(
             engine,

@@ -86,6 +86,8 @@ class EngineTask:
         cwd: absolute path of the project folder.
         scratch: absolute path of the run's own folder (mode 0700) for files the CLI reads.
         pulls: where it may Pull in the run, for an engine with that trait; ``None``: by markers.
+        passing: a job that needs no tools, and whose session nobody goes on with: an engine that
+            can gives it none, and keeps nothing of it on disk.
     """
 
     run_id: str
@@ -97,6 +99,7 @@ class EngineTask:
     resume: str = ""
     model: str = ""
     pulls: PullAccess | None = None
+    passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

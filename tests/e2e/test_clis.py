@@ -14,7 +14,7 @@ from tests.e2e.product import Product
 from tests.peers.homes import MODELS, Homes, folder_for
 from tests.peers.models import FakeModels
 from tests.peers.npm import NAMES, require_cli
-from tests.peers.slack import ALICE, LoopbackSlack
+from tests.peers.slack import ALICE, BOB, LoopbackSlack
 
 pytestmark = [pytest.mark.clis, pytest.mark.peers]
 
@@ -180,3 +180,25 @@ async def test_at_a_table_each_pull_stands_before_the_answer_it_served():
         assert "architect" in texts[2]
         assert "critic" in texts[4]
         assert not any(run["hop"] for run in moot.logged("run.closed"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_long_threads_are_summed_up_by_a_real_cli_that_keeps_nothing_of_them(name):
+    memory = {"memory": {"summary_engine": name}}
+    async with moot_with(name, default="summary", **memory) as (moot, slack, models):
+        root = await slack.mention("what is the plan?")
+        await standing(slack, root, 1)
+        for n in range(1, 21):
+            text = f"Point {n}: never paint the xylophone green."
+            await slack.say(text, user=BOB, thread=root)
+        made = await moot.event("topics.made", 120)
+        assert made["by"] == name
+        assert made["messages"] >= 6
+        assert not moot.logged("topics.failed")
+        if name == "claude":
+            asked = [seen for seen in models.seen if seen.model and not seen.side]
+            assert all("haiku" in seen.model and seen.tools == 0 for seen in asked)
+            assert asked
+        if name in ("claude", "codex"):
+            kept = [p for p in moot.folder.rglob("*") if p.is_file() and "data" not in p.parts]
+            assert not [p for p in kept if b"xylophone" in p.read_bytes()]

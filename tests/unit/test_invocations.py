@@ -96,6 +96,17 @@ def test_sessions() -> None:
     assert argv[argv.index("--session") + 1] == "ses_1"
 
 
+def test_a_passing_job_gets_no_tools_and_leaves_no_session_where_the_cli_can() -> None:
+    claude, codex = (start(name, passing=True).argv for name in ("claude", "codex"))
+    assert claude[claude.index("--tools") + 1] == ""
+    assert claude[claude.index("--permission-mode") + 1] == "dontAsk"
+    assert {"--strict-mcp-config", "--no-session-persistence"} <= set(claude)
+    assert "--ephemeral" in codex
+    for name in ("claude", "codex"):
+        kept = start(name).argv
+        assert not {"--tools", "--no-session-persistence", "--ephemeral"} & set(kept)
+
+
 def test_a_follow_up_without_context() -> None:
     for name in ("codex", "gemini", "opencode"):
         assert start(name, context="", resume="S").stdin == b"--the prompt"

@@ -104,6 +104,16 @@ def sc_tools(conv, args, state) -> Outcome:
     return Reply(text="tools: " + ", ".join(sorted(t.name for t in conv.tools)))
 
 
+@scenario
+def sc_summary(conv, args, state) -> Outcome:
+    """The first line of each numbered message, as Moot's summariser asks for it."""
+    told = "\n".join([conv.system, *(text for _, text in conv.turns)])
+    said = re.findall(r"^\[#(\d+)\] .*:\n> ?(.*)$", told, re.MULTILINE)
+    statements = [{"text": text, "messages": [int(number)]} for number, text in said]
+    topics = {"topics": [{"title": "Summed up", "statements": statements}]}
+    return Reply(text=f"```json\n{json.dumps(topics, ensure_ascii=False)}\n```")
+
+
 def _shell_call(conv: Conversation, cmd: str) -> ToolCall | None:
     tool = conv.tool(SHELL_TOOLS)
     if tool is None:
