@@ -32,3 +32,12 @@ def _undo(conversation: int, summary_id: str) -> None:
     for number in freed:
         SummarisedRow.delete().where(SummarisedRow.message == number).execute()
     SummaryRow.change(summary_id, state="undone")
+    # Other passes whose topics went with it may cover nothing any more.
+    left = SummarisedRow.select(SummarisedRow.summary).where(
+        SummarisedRow.conversation == conversation
+    )
+    SummaryRow.update(state="stale").where(
+        (SummaryRow.conversation == conversation)
+        & (SummaryRow.state == "done")
+        & SummaryRow.id.not_in(left)
+    ).execute()

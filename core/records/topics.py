@@ -82,8 +82,7 @@ def find_due(*, redo: bool) -> Due:
     undone = frozenset(row.conversation_id for row in rows)
     due |= undone
     if redo:
-        extracts = SummarisedRow.select(SummarisedRow.conversation).join(SummaryRow)
-        due |= {row.conversation for row in extracts.where(SummaryRow.engine == EXTRACT).distinct()}
+        due |= {row.conversation_id for row in SummaryRow.select().where(_extracts())}
     return Due(tuple(sorted(due)), undone, newest)
 
 
@@ -137,13 +136,13 @@ def unsummarised(
 def _has_extracts(conversation_id: int) -> bool:
     return (
         SummaryRow.select()
-        .where(
-            (SummaryRow.conversation == conversation_id)
-            & (SummaryRow.engine == EXTRACT)
-            & (SummaryRow.state == "done")
-        )
+        .where((SummaryRow.conversation == conversation_id) & _extracts())
         .exists()
     )
+
+
+def _extracts() -> Any:
+    return (SummaryRow.engine == EXTRACT) & (SummaryRow.state == "done")
 
 
 # --- passes --------------------------------------------------------------------------------

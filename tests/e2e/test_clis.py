@@ -182,7 +182,7 @@ async def test_at_a_table_each_pull_stands_before_the_answer_it_served():
         assert not any(run["hop"] for run in moot.logged("run.closed"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "ollama"])
 async def test_long_threads_are_summed_up_by_a_real_cli_that_keeps_nothing_of_them(name):
     memory = {"memory": {"summary_engine": name}}
     async with moot_with(name, default="summary", **memory) as (moot, slack, models):
