@@ -12,7 +12,7 @@ import structlog
 from core.control import Stops
 from core.engines.process import end_leftover
 from core.house import House, Ready, claim_ready
-from core.model import Step, Turn
+from core.model import Conversation, Step, Turn
 from core.records import messages, runs, turns
 from core.rounds import Teller, let_go_all
 from core.settle import fail_turn, settle_cut
@@ -72,14 +72,15 @@ class Worker:
         scratch = self._house.policy.scratch
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
         for turn in await self._house.records.do(turns.over_untold):
-            project = self._house.project_of(
-                (await self._house.records.do(messages.get_conversation, turn.conversation_id)).key
-            )
-            teller = Teller(project, self._house.voice, time.time())
-            await self._house.records.do(let_go_all, teller, turn)
+            where = await self._house.records.do(messages.get_conversation, turn.conversation_id)
+            await self._house.records.do(let_go_all, self._teller(where), turn)
         requeued = await self._house.records.do(turns.requeue_running)
         if requeued:
             log.info("turns.requeued", turns=list(requeued))
+
+    def _teller(self, conversation: Conversation) -> Teller:
+        project = self._house.project_of(conversation.key)
+        return Teller(project, self._house.voice, time.time())
 
     async def run(self) -> None:
         """Claim and work until cancelled; then the running turns are left for the next start."""
@@ -107,7 +108,8 @@ class Worker:
             await take_turn(ready, self._house, stops)
         except Exception:  # the loop must live; the turn is settled and the thread is told
             log.exception("turn.broke", turn=turn.id, conversation=turn.conversation_id)
-            await self._house.records.insist(fail_turn, turn.id, self._house.voice, time.time())
+            teller = self._teller(ready.conversation)
+            await self._house.records.insist(fail_turn, turn.id, teller)
             self._house.wake_delivery()
         finally:
             del self._active[turn.id]

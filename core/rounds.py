@@ -268,8 +268,9 @@ def post_notice(
     *,
     buttons: Sequence[Button] = (),
     run_id: str | None = None,
+    keep: bool = False,
 ) -> None:
-    """Owe a notice in the turn's thread."""
+    """Owe a notice in the turn's thread; ``keep`` as ``core.records.outbox.add_post``."""
     conversation = messages.get_conversation(turn.conversation_id)
     outbox.add_post(
         conversation.id,
@@ -278,5 +279,6 @@ def post_notice(
         buttons=buttons,
         turn_id=turn.id,
         run_id=run_id,
+        keep=keep,
         now=now,
     )

@@ -46,6 +46,7 @@ from core.words import (
     seat_name,
     status_text,
 )
+from core.work import unread_text
 
 MAX_POSTS = 60  # of one answer; about a minute at Slack's pace
 MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some seconds for a million
@@ -154,6 +155,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
         told=not later,
         now=now,
     ):
+        runs.child_gone(closing.run_id)
         return "cut"
     say = _Say(closing, conversation, voice, now, later=later)
     if state in ("answered", "failed"):
@@ -163,7 +165,10 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     run = runs.get_run(closing.run_id)
     said = 0 if later else tell(turn, run, now, visible)
     if state == "answered":
-        say.answer(visible, expected=not (pulls or faults or blocks.found))
+        lost = () if faults else blocks.faults  # told back before, or there is no hop left for it
+        say.answer(visible, expected=not (pulls or blocks.found or blocks.faults))
+        if lost:
+            say.notice(unread_text(seat_name(closing.seat), lost))
     elif state == "failed":
         say.failure(visible)
     if not later:
@@ -200,22 +205,27 @@ def settle_cut(run_id: str, voice: Voice, now: float) -> None:
     turn = turns.get_turn(run.turn_id)
     assert turn is not None
     clear_status(run_id, now)
+    if run.state != "cut":  # skipped, and the crash came before its process had ended
+        runs.child_gone(run_id)
+        return
     if turn.state not in ("queued", "running") or (run.attempt < 2 and not run.can_write):
         return
     runs.give_up(run_id)
     name = seat_name(speaker(turn, run.step, runs.runs_of(turn.id)))
     why = "it may have changed files" if run.can_write else "it was cut off twice"
     text = f"⚠️ Moot was interrupted while {name} worked. Since {why}, it was not started again."
-    post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),), run_id=run_id)
-    if turn.kind == "roundtable":  # the others read that a voice is missing
-        if waits(turn, run.step):
-            runs.set_told(run_id, told=False)
-        else:
-            tell(turn, runs.get_run(run_id), now)
+    later = waits(turn, run.step)
+    buttons = (retry_button(turn.id),)
+    post_notice(turn, text, voice, now, buttons=buttons, run_id=run_id, keep=later)
+    if later:
+        runs.set_told(run_id, told=False)
+    elif turn.kind == "roundtable":  # the others read that a voice is missing
+        tell(turn, runs.get_run(run_id), now)
 
 
-def fail_turn(turn_id: int, voice: Voice, now: float) -> None:
+def fail_turn(turn_id: int, teller: Teller) -> None:
     """Moot itself failed at this turn: settle all of it and tell the thread."""
+    voice, now = teller.voice, teller.now
     for run in runs.runs_of(turn_id):
         broken = Outcome("crashed", detail="an error inside Moot")
         if runs.settle_run(run.id, "failed", broken, answer="", pulls=(), now=now):
@@ -224,6 +234,7 @@ def fail_turn(turn_id: int, voice: Voice, now: float) -> None:
         return
     turn = turns.get_turn(turn_id)
     assert turn is not None
+    let_go_all(teller, turn)
     text = f"⚠️ Something went wrong inside Moot (turn {turn_id}; the log says what)."
     post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
     show_header(turn, voice, now)

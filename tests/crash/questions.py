@@ -9,6 +9,7 @@ from tests.crash.lane import Asked, Lane
 
 ANSWER = r"You asked:[\s\S]*{}"
 SEATS = ("architect", "critic")
+END = (r"^\W*synthesizer \(rehearsal\) · synthesis", r"^\W*Positions")
 TABLE = "--with architect:rehearsal,critic:rehearsal --rounds 2"
 
 
@@ -82,7 +83,18 @@ class People:
             rf"^\W*{seat} \(rehearsal\) · round {number}/2" for number in (1, 2) for seat in SEATS
         ]
         text = f"roundtable: {mark} tabs? {TABLE}"
-        return await self._mention(mark, text, header, *seats, rest_falls=False)
+        return await self._mention(mark, text, header, *seats, *END, rest_falls=False)
+
+    async def at_once(self) -> Asked:
+        """Two personas in two rounds at once: the second is ready first, and waits for its turn."""
+        mark = self.mark()
+        header = rf"Roundtable\W+(complete|partial)[\s\S]*{mark}"
+        seats = [
+            rf"^\W*{seat} \(rehearsal\) · round {number}/2" for number in (1, 2) for seat in SEATS
+        ]
+        slow = '@@rehearse when="You are architect " sleep=0.6@@'
+        text = f"roundtable: {mark} tabs? {slow} {TABLE} --mode parallel"
+        return await self._mention(mark, text, header, *seats, *END, rest_falls=False)
 
     async def command(self) -> Asked:
         """``/ask``: the thread does not exist before Moot's own post opens it."""

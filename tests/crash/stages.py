@@ -39,6 +39,7 @@ def post(moment: str, kind: str, op: str = "post", same: str = "") -> Line:
 
 HOP = at("run.opened", hop=1)
 LAST_SEAT = at("run.opened", round=1, seat=1)
+SYNTHESIS = at("run.opened", round=2, seat=2)
 PRESSED = at("event.accepted", kind="button")
 RUNNING = Stage("process recorded and working", (at("run.spawned"),))
 
@@ -85,6 +86,26 @@ STAGES = (
         (LAST_SEAT, at("turn.ended", same="turn")),
         People.roundtable,
     ),
+    Stage(
+        "round at once: one ready and kept, the other working",
+        (at("run.opened", round=0), at("run.closed")),
+        People.at_once,
+    ),
+    Stage(
+        "round at once: second round, both working",
+        (at("run.opened", round=1), at("run.opened", round=1), at("run.spawned", same="run")),
+        People.at_once,
+    ),
+    Stage(
+        "synthesis working",
+        (SYNTHESIS, at("run.spawned", same="run")),
+        People.at_once,
+    ),
+    Stage(
+        "synthesis is rows, the end not said",
+        (SYNTHESIS, at("run.closed", same="run")),
+        People.roundtable,
+    ),
     Stage("pull about to be shown", (post("sending", "pull"),), People.pull),
     Stage("pull shown, not marked", (post("sent", "pull"),), People.pull),
     Stage("follow-up is a row", (HOP,), People.pull),
@@ -120,6 +141,8 @@ ON_DISCORD = frozenset(
         "between two posts of an answer",
         "roundtable: header posted, not marked",
         "roundtable: last seat working",
+        "round at once: one ready and kept, the other working",
+        "synthesis working",
         "pull shown, not marked",
         "follow-up working",
         "thread opened, on the wire",

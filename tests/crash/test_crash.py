@@ -25,7 +25,15 @@ from tests.peers.slack import LoopbackSlack
 pytestmark = [pytest.mark.crash, pytest.mark.peers]
 
 RANDOM_KILLS = {"slack": 10, "discord": 4}
-ACTS = (People.two, People.long, People.pull, People.roundtable, People.command, People.may_write)
+ACTS = (
+    People.two,
+    People.long,
+    People.pull,
+    People.roundtable,
+    People.at_once,
+    People.command,
+    People.may_write,
+)
 
 
 class Campaign:

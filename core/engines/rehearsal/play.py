@@ -80,7 +80,8 @@ def directives(prompt: str, context: str) -> tuple[dict[str, str], str]:
     """The directives that count, later ones over earlier ones, and the prompt without any."""
     found: dict[str, str] = {}
     told = DIRECTIVE.sub("", f"{context}\n{prompt}")  # a resumed session is told in its prompt
-    for match in DIRECTIVE.finditer(prompt):
+    own = "\n".join(line for line in prompt.split("\n") if not line.startswith(">"))
+    for match in DIRECTIVE.finditer(own):  # what a Pull brought is quoted: others' words
         try:
             words = shlex.split(match[1])
         except ValueError:
