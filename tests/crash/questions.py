@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 
-from tests.crash.lane import Asked, Lane
+from tests.crash.lane import Asked, Lane, Trigger
 
 ANSWER = r"You asked:[\s\S]*{}"
 SEATS = ("architect", "critic")
@@ -96,6 +96,26 @@ class People:
         text = f"roundtable: {mark} tabs? {slow} {TABLE} --mode parallel"
         return await self._mention(mark, text, header, *seats, *END, rest_falls=False)
 
+    async def held(self, trigger: Trigger) -> Asked:
+        """A roundtable over its budget: it asks before it starts."""
+        mark = self.mark()
+        self.lane.arm(trigger)
+        header = rf"Roundtable\W+complete[\s\S]*{mark}"
+        text = f"roundtable: {mark} tabs? {TABLE} --budget 4000"
+        return await self._mention(mark, text, header, *END, rest_falls=False)
+
+    async def skipped(self) -> Asked:
+        """A first speaker who would go on for ever, with children, and is skipped by its button."""
+        mark = self.mark()
+        hangs = '@@rehearse when="You are architect " stubborn child=600 setsid=600 hang@@'
+        header = rf"Roundtable\W+partial[\s\S]*{mark}"
+        critic = r"^\W*critic \(rehearsal\) · round 1/1"
+        text = f"roundtable: {mark} tabs? {hangs} {TABLE.replace('2', '1')}"
+        wanted = (header, "was skipped by", critic, *END)
+        one = await self._mention(mark, text, *wanted, rest_falls=False)
+        await self._press(one, "next:", "Next")
+        return one
+
     async def command(self) -> Asked:
         """``/ask``: the thread does not exist before Moot's own post opens it."""
         mark = self.mark()
@@ -118,13 +138,15 @@ class People:
         never = (f"{mark} wait", "Moot was interrupted")
         one = await self._mention(mark, text, "Stopped by", never=never)
 
+        await self._press(one, "stop:", "Stop")
+        return one
+
+    async def _press(self, one: Asked, action: str, label: str) -> None:
         async def button() -> bool:
-            return any(
-                "stop:" in b for p in await self.lane.side.shown(one.root) for b in p.buttons
-            )
+            posts = await self.lane.side.shown(one.root)
+            return any(found.startswith(action) for post in posts for found in post.buttons)
 
         async with asyncio.timeout(30):
             while not await button():
                 await asyncio.sleep(0.02)
-        await self.lane.side.press(one.root, "Stop")
-        return one
+        await self.lane.side.press(one.root, label)

@@ -128,6 +128,35 @@ async def test_a_recovery_cut_off_again_and_again_counts_as_one_cut(people):
     await lane.check()
 
 
+@on_one
+async def test_a_roundtable_that_asks_first_waits_through_a_crash(people):
+    lane = people.lane
+    one = await people.held([at("turn.held")])
+    await lane.died()
+    await lane.start()
+    await lane.until_shown(one.root, "may send more than its budget")
+    await unchanged_for(lane.side, 0.6)
+    asks = [p for p in await lane.side.shown(one.root) if "may send more" in p.text]
+    assert len(asks) == 1
+    assert lane.rows("SELECT id FROM run") == []
+    await lane.side.press(one.root, "Go on")
+    await lane.settled(one)
+    await lane.check()
+
+
+@on_one
+async def test_a_skipped_speakers_process_is_ended_after_a_crash(people):
+    lane = people.lane
+    lane.arm([at("event.accepted", kind="button")])
+    one = await people.skipped()
+    await lane.died()
+    await lane.start()
+    await lane.settled(one)
+    [(state, pid)] = lane.rows("SELECT state, pid FROM run WHERE seat = 0")
+    assert (state, pid) == ("skipped", None)
+    await lane.check()
+
+
 @pytest.mark.parametrize("trouble", [0, 1])
 async def test_a_reply_comes_before_moot_knows_that_its_post_opened_the_thread(people, trouble):
     lane, side = people.lane, people.lane.side
