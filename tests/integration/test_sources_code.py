@@ -11,9 +11,9 @@ import pytest
 
 from core.model import Pull
 from core.sources.code import source
-from core.sources.code.files import NoCheckout, read_lines, tracked
+from core.sources.code.files import NoCheckout, holding, read_lines, tracked
 from core.sources.code.finder import CodeSearch
-from core.sources.code.index import Index
+from core.sources.code.index import MANY, Index
 from core.sources.code.words import query_terms
 from tests.integration.checkout import PAY, checkout, git, program, put, scene
 
@@ -216,6 +216,34 @@ def test_an_index_grows_as_time_allows_and_says_what_is_missing(project, tmp_pat
     assert index.refresh(files, time.monotonic() + 30) == 0
     assert index.search(["part"])
     assert index.refresh(files, time.monotonic() - 1) == 0  # nothing changed: nothing to do
+
+
+def test_what_a_question_left_is_indexed_behind_it(project, tmp_path):
+    search = CodeSearch(tmp_path / "index", work_s=0.0)
+    asked = scene(project, "where is `charge_card`?")
+    assert "2 of 2 files are not in the index yet" in search.offer(asked).notes[1]
+    deadline = time.monotonic() + 30
+    while len(search.offer(asked).notes) > 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert "charge_card" in search.offer(asked).candidates["code"].parts[0]
+
+
+def test_in_a_large_checkout_what_holds_the_words_is_indexed_first(project, tmp_path):
+    for n in range(MANY + 50):
+        put(project, f"lib/part_{n}.py", f"def part_{n}():\n    return {n}\n")
+    put(project, "lib/zzz.py", "def chargeback_of_a_card(): pass\n")
+    os.utime(project / "lib/zzz.py", (1, 1))
+    git(project, "add", "-A")
+    files = tracked(project)
+    weights = holding(project, ["chargeback", "part_1"], time.monotonic() + 30)
+    assert max(weights, key=lambda path: weights[path]) == "lib/zzz.py"
+    index = Index(tmp_path / "index", project)
+    index.refresh(files, time.monotonic() + 30, likely=lambda: weights)
+    [file] = (tmp_path / "index").glob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        [[first]] = db.execute("SELECT path FROM file ORDER BY id LIMIT 1")
+    assert first == "lib/zzz.py"
 
 
 def test_what_the_prompt_names_is_indexed_first(project, tmp_path):

@@ -17,6 +17,7 @@ _URL = re.compile(r"(?:https?://|www\.)\S+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _BLOB = re.compile(r"https?://\S+?/(?:blob|blame|raw|src)/\S+\.\w+", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 _TICKED = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
+_PLAIN_NAME = re.compile(r"[A-Za-z_][\w.:]*(?:\(\))?")
 _MENTION = re.compile(r"(?<![\w`])[@#][\w.-]+|:[a-z0-9_+-]+:")  # @somebody, #channel, :emoji:
 
 _PATH = re.compile(
@@ -88,6 +89,12 @@ def paths(text: str) -> tuple[str, ...]:
     found = [m.group() for m in _PATH.finditer(text) if _is_source(m)]
     found += _BARE_FILES.findall(text)
     return tuple(dict.fromkeys(re.sub(r":\d[\d:-]*$", "", path) for path in found))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """What ``text`` calls by name, each once: identifiers, and plain names in backticks."""
+    ticked = (inner for inner in _TICKED.findall(text) if _PLAIN_NAME.fullmatch(inner))
+    return tuple(dict.fromkeys((*ticked, *identifiers(text))))
 
 
 def identifiers(text: str) -> tuple[str, ...]:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import structlog
+
 from core.model import Candidate, Check, Offer, Pull, PulledResult, Scene
 from core.sources.code import rawq
-from core.sources.code.asking import asks_about_code, identifiers, paths
+from core.sources.code.asking import asks_about_code, names, paths
 from core.sources.code.chunks import cut
-from core.sources.code.files import MAX_FILES, File, NoCheckout, looks_secret, read_lines, tracked
+from core.sources.code.files import (
+    MAX_FILES,
+    File,
+    NoCheckout,
+    holding,
+    looks_secret,
+    read_lines,
+    tracked,
+)
 from core.sources.code.index import Hit, Index
 from core.sources.code.rank import best
 from core.sources.code.show import lines_of, outline, reference, snippet
@@ -20,9 +32,15 @@ from core.sources.code.words import query_terms
 from core.sources.port import Source
 from core.sources.programs import find_program
 
+log = structlog.get_logger()
+
 WORK_S = 6.0
+BEHIND_S = 300.0  # how long indexing may go on behind a question
+PACE_S = 0.3
 RAWQ_S = 3.5
 MIN_INDEX_S = 1.0
+GREP_S = 1.5
+GREP_WORDS = 6
 SNIPPETS = 2
 MAX_WHOLE_LINES = 120
 PULL = "<!-- pull:code: words, or path:first-last -->"
@@ -39,12 +57,14 @@ class _Found:
 class CodeSearch:
     """Searches the projects' tracked files; its indexes lie in ``folder``. Its methods block.
 
-    ``rawq_s`` is how long rawq may take, in seconds.
+    ``rawq_s`` is how long rawq may take, ``work_s`` what a question may wait in all; in seconds.
     """
 
-    def __init__(self, folder: Path, rawq_s: float = RAWQ_S) -> None:
+    def __init__(self, folder: Path, rawq_s: float = RAWQ_S, work_s: float = WORK_S) -> None:
         self._folder = folder
         self._rawq_s = rawq_s
+        self._work_s = work_s
+        self._behind = threading.Lock()
 
     def offer(self, scene: Scene) -> Offer:
         """Places in the code, when the prompt asks about code or the mode is full."""
@@ -95,28 +115,54 @@ class CodeSearch:
             detail = "off: git is not installed; Moot searches only what git tracks"
         return (Check("code search", ok=True, detail=detail),)
 
+    def _go_on(self, index: Index, files: Sequence[File]) -> None:
+        """Index what is left behind the question's back, one project at a time, then stop.
+
+        A daemon thread, since it may be cut off anywhere: the next question goes on from there.
+        """
+        if not self._behind.acquire(blocking=False):
+            return
+
+        def work() -> None:
+            until = time.monotonic() + BEHIND_S
+            try:
+                while index.refresh(files, time.monotonic() + PACE_S) and time.monotonic() < until:
+                    time.sleep(PACE_S)  # leaves half of the time to everything else
+            except (OSError, sqlite3.Error) as error:
+                log.warning("code.index_failed", error=type(error).__name__)
+            finally:
+                self._behind.release()
+
+        threading.Thread(target=work, name="code-index", daemon=True).start()
+
     def _search(self, project: Path, files: Sequence[File], text: str) -> _Found:
         """The best places for ``text``: rawq's if it can be asked, else the built-in index's."""
-        until = time.monotonic() + WORK_S
-        names = identifiers(text)
+        until = time.monotonic() + self._work_s
         hits, why_not = rawq.search(project, text, self._rawq_s)
         if not why_not:
             there = {file.path for file in files}
             return _Found([h for h in hits if h.path in there][: rawq.RESULTS], ())
         notes = [f"code: the built-in index served; rawq: {why_not}"]
         index = Index(self._folder, project)
-        until = max(until, time.monotonic() + MIN_INDEX_S)
+        until = max(until, time.monotonic() + min(MIN_INDEX_S, self._work_s))
         if len(files) >= MAX_FILES:
             notes.append(f"code: only the first {MAX_FILES:,} files are searched")
-        if left := index.refresh(files, until, paths(text)):
+        named = names(text)
+        terms = query_terms(text, named)
+        telling = sorted(terms, key=len, reverse=True)[:GREP_WORDS]
+
+        def likely() -> dict[str, float]:
+            return holding(project, telling, time.monotonic() + GREP_S)
+
+        if left := index.refresh(files, until, paths(text), likely):
             notes.append(f"code: {left:,} of {len(files):,} files are not in the index yet")
-        terms = query_terms(text, names)
-        return _Found(best(index.search(terms), text, terms, names), tuple(notes))
+            self._go_on(index, files)
+        return _Found(best(index.search(terms), text, terms, named), tuple(notes))
 
 
 def _parts(project: Path, hits: Sequence[Hit], text: str) -> tuple[str, ...]:
     """The best hits with their lines, the others as references; what is gone is left out."""
-    terms = query_terms(text, identifiers(text))
+    terms = query_terms(text, names(text))
     parts: list[str] = []
     for hit in hits:
         if len(parts) >= SNIPPETS:

@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import sqlite3
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,7 @@ log = structlog.get_logger()
 VERSION = 1  # of the tables and of how files are cut: another one builds the index anew
 BATCH_S = 0.25  # how long a write may be open
 BUSY_S = 2.0
+MANY = 200  # files that may take longer than a question should wait
 CANDIDATES = 80
 
 _TABLES = """
@@ -43,6 +44,8 @@ CREATE INDEX chunk_of_file ON chunk (file_id);
 CREATE VIRTUAL TABLE chunk_words USING fts5 (
     symbol, path, body, tokenize = 'porter unicode61');
 """
+
+Likely = Callable[[], Mapping[str, float]]
 
 _SEARCH = """
 SELECT file.path, chunk.first, chunk.last, chunk.symbol,
@@ -73,13 +76,21 @@ class Index:
         self._file = folder / f"code-{name.hexdigest()[:20]}.sqlite"
         self._lock = lock_for(self._file)
 
-    def refresh(self, files: Sequence[File], until: float, first: Sequence[str] = ()) -> int:
+    def refresh(
+        self,
+        files: Sequence[File],
+        until: float,
+        first: Sequence[str] = (),
+        likely: Likely = dict,
+    ) -> int:
         """Bring the index up to date with ``files`` as far as time allows.
 
         Args:
             files: all files that may be found.
             until: when to stop, as ``time.monotonic`` counts.
-            first: paths (or ends of paths) that matter most; then the newest come first.
+            first: paths (or ends of paths) that matter most.
+            likely: weights of paths that matter more than others; asked for only when there is
+                more to do than time may allow. Then the newest come first.
 
         Returns:
             How many files are not (or not as they are now) in the index yet.
@@ -87,10 +98,10 @@ class Index:
         if not self._lock.acquire(timeout=max(0.0, until - time.monotonic())):
             return len(self._stale(files))  # another thread is at it: its work counts
         try:
-            return self._refresh(files, until, first)
+            return self._refresh(files, until, first, likely)
         except sqlite3.DatabaseError as error:
             self._drop_if_broken(error)
-            return self._refresh(files, until, first)
+            return self._refresh(files, until, first, likely)
         finally:
             self._lock.release()
 
@@ -107,12 +118,24 @@ class Index:
             return []
         return [Hit(*row) for row in rows]
 
-    def _refresh(self, files: Sequence[File], until: float, first: Sequence[str]) -> int:
+    def _refresh(
+        self,
+        files: Sequence[File],
+        until: float,
+        first: Sequence[str],
+        likely: Likely,
+    ) -> int:
         with self._open() as db:
             stale = self._stale(files, db)
             self._forget(db, files)
-            wanted = tuple(first)
-            stale.sort(key=lambda f: (not _ends_with(f.path, wanted), -f.mtime_ns, f.path))
+            named = tuple(first)
+            weights: Mapping[str, float] = likely() if len(stale) > MANY else {}
+
+            def turn(file: File) -> tuple[bool, float, int, str]:
+                weight = weights.get(file.path, 0.0)
+                return not _ends_with(file.path, named), -weight, -file.mtime_ns, file.path
+
+            stale.sort(key=turn)
             done = 0
             while done < len(stale) and time.monotonic() < until:
                 with db:
@@ -149,14 +172,14 @@ class Index:
         facts = (file.path, file.mtime_ns, file.size)
         cursor = db.execute("INSERT INTO file (path, mtime_ns, size) VALUES (?, ?, ?)", facts)
         file_id = cursor.lastrowid
-        lines = read_lines(self._project, file.path)
+        lines, path_words = read_lines(self._project, file.path), code_index_text(file.path)
         for chunk in cut(file.path, lines):
             place = (file_id, chunk.first, chunk.last, chunk.symbol)
             at = db.execute(
                 "INSERT INTO chunk (file_id, first, last, symbol) VALUES (?, ?, ?, ?)", place
             )
             body = "\n".join(lines[chunk.first - 1 : chunk.last])
-            words = tuple(map(code_index_text, (chunk.symbol, file.path, body)))
+            words = (code_index_text(chunk.symbol), path_words, code_index_text(body))
             db.execute(
                 "INSERT INTO chunk_words (rowid, symbol, path, body) VALUES (?, ?, ?, ?)",
                 (at.lastrowid, *words),

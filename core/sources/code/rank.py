@@ -13,7 +13,7 @@ from core.sources.code.index import Hit
 MAX_HITS = 8
 MAX_PER_FILE = 3
 EXACT_NAME, LIKE_NAME, NAMED_PATH, NAMED_LINE = 3.0, 1.6, 2.0, 4.0
-PROSE, TESTS = 0.6, 0.7
+PROSE, TESTS, NAMELESS = 0.6, 0.7, 0.6  # nameless: imports and the like
 
 _PROSE = re.compile(r"\.(?:md|mdx|rst|txt|adoc|html?|json|ya?ml|toml|css)$", re.IGNORECASE)
 _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_|[^/]*[._](?:test|spec)\.)")
@@ -45,6 +45,7 @@ def best(hits: Sequence[Hit], text: str, terms: Sequence[str], names: Sequence[s
             score *= NAMED_PATH
         if any(_same(hit.path, path) and hit.first <= line <= hit.last for path, line in lines):
             score *= NAMED_LINE
+        score *= NAMELESS if not symbol else 1.0
         score *= PROSE if _PROSE.search(hit.path) else 1.0
         score *= TESTS if not tests and _TESTS.search(hit.path) else 1.0
         return replace(hit, score=score)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from core.keywords import MAX_QUERY_TERMS, tokens
 from core.sources.code.vocabulary import listed
 
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
@@ -24,16 +26,21 @@ _DULL = listed(
 
 def code_words(text: str) -> Iterator[str]:
     """The words of ``text``; of ``getUserName`` and ``MAX_RETRIES`` the parts and the whole."""
-    yield from tokens(text)
-    for match in _IDENTIFIER.finditer(text):
-        name = match.group()
-        parts = _PARTS.findall(name)
-        if len(parts) < 2:
-            continue
-        if "_" in name:
-            yield "".join(parts).lower()  # its parts are words by themselves
-        if len(parts) > name.count("_") + 1:
-            yield from (part.lower() for part in parts)
+    # The same words as by ``tokens``; most code is ASCII, and this is most of the time it takes.
+    yield from _ASCII_WORD.findall(text.lower()) if text.isascii() else tokens(text)
+    for name in _IDENTIFIER.findall(text):
+        yield from _more_of(name)
+
+
+@lru_cache(maxsize=20_000)
+def _more_of(name: str) -> tuple[str, ...]:
+    """The words of an identifier that are none by themselves."""
+    parts = _PARTS.findall(name)
+    if len(parts) < 2:
+        return ()
+    whole = ("".join(parts).lower(),) if "_" in name else ()
+    humps = (part.lower() for part in parts) if len(parts) > name.count("_") + 1 else ()
+    return (*whole, *humps)
 
 
 def code_index_text(text: str) -> str:
