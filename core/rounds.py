@@ -154,7 +154,7 @@ def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
             interrupted=run.state != "answered",
         )
     did = visible or run.pulls or run.faults or split_blocks(run.answer).found
-    silent = run.state == "answered" and not did
+    silent = run.state == "answered" and not did and not _has_spoken(turn, run)
     if turn.kind == "roundtable" and (run.state in ("failed", "skipped") or silent):
         absent = f"[no answer in this round: {why_absent(run)}]"
         messages.add_answer(
@@ -162,6 +162,18 @@ def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
         )
     runs.set_told(run.id)
     return said
+
+
+def _has_spoken(turn: Turn, run: Run) -> bool:
+    """Whether people saw something of this seat in this round before ``run``."""
+    here = replace(run.step, hop=0)
+    return any(
+        replace(earlier.step, hop=0) == here
+        and earlier.step.hop < run.step.hop
+        and earlier.state == "answered"
+        and bool(visible_of(earlier.answer))
+        for earlier in runs.runs_of(turn.id)
+    )
 
 
 def clear_status(run_id: str, now: float) -> None:

@@ -268,6 +268,19 @@ async def test_one_fails_and_the_others_go_on(table):
     assert "Missing: critic (rehearsal) in round 1 (quota)." in posts[-1].text
 
 
+async def test_c109_a_notice_of_a_limit_is_nobodys_opinion(table):
+    notice = "You have hit your usage limit, try again at 3:40 PM"
+    poses = act(CRITIC, text=notice)
+    root = await table.rt(f"x? {poses} {act(DEVELOPER, show='context')} {THREE} --rounds 1")
+    posts = await table.over(root, "partial")
+    assert any("used up its quota; it comes back: 3:40 PM" in post.text for post in posts)
+    assert "critic 1" not in speakers(posts)
+    assert "no answer in this round: quota" in answer_of(posts, "developer", "round 1")
+    assert "Missing: critic (rehearsal) in round 1 (quota)." in posts[-1].text
+    said = table.rows("SELECT text FROM message WHERE persona = 'critic'")
+    assert said == [("[no answer in this round: quota]",)]
+
+
 async def test_all_fail_and_it_says_so(table):
     root = await table.rt(f"x? {act('You are', fail='quota')} {TWO} --rounds 1 --mode parallel")
     posts = await table.over(root, "failed")
