@@ -12,6 +12,7 @@ import structlog
 
 from adapters.discord import faults
 from adapters.discord.faults import answered
+from adapters.discord.forum import find_post, forum_of, open_post
 from adapters.discord.lookups import Lookups
 from adapters.discord.shape import stored, thread_title, view_of
 from adapters.discord.wording import readable
@@ -53,6 +54,7 @@ class Poster:
             root = key.root
             if post.opens and not root and key.space:
                 root = str(message.id)
+            if root == str(message.id) != str(message.channel.id):  # a forum's post has its thread
                 try:
                     await self._open_thread(int(key.channel), message.id, post.title)
                 except discord.HTTPException as error:
@@ -64,7 +66,8 @@ class Poster:
     async def _place(self, key: ConversationKey, post: Post) -> discord.Message:
         parent = int(key.channel)
         if not key.root or not key.space:
-            return await self._send(parent, post)
+            forum = forum_of(self._client, parent)
+            return await (open_post(forum, post) if forum else self._send(parent, post))
         thread = int(key.root)
         try:
             return await self._send(thread, post)
@@ -125,6 +128,9 @@ class Poster:
         A thread is always searched. A channel holds the posts of many conversations, where an equal
         text proves less than the nonce does: it is searched once the nonce may be forgotten.
         """
+        forum = None if key.root else forum_of(self._client, int(key.channel))
+        if forum is not None:
+            return await find_post(forum, post, since)
         in_thread = bool(key.root and key.space)
         places = [int(key.root)] if in_thread else []
         if not key.space or time.time() - since > NONCE_TRUSTED_S:

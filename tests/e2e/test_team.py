@@ -153,6 +153,20 @@ async def test_discord_a_branch_of_our_own_answer(world, on_discord):
     assert "discarded this branch" in (await sent.answer()).text
 
 
+async def test_discord_a_branch_in_a_forum_is_a_post_of_its_own(world, on_discord):
+    forum = world.make_channel("forum", forum=True)
+    post = world.alice.forum_post(forum, "SQL or files?")
+    world.alice.first_message(post, f"{world.mention} why?")
+    await on_discord.event("turn.ended")
+    world.alice.say(post, "!branch another way")
+    told = await world.message(post, "branched off from here")
+    [thread] = re.findall(rf"discord\.com/channels/{world.guild}/(\d+)", told.text)
+    assert thread in world.threads(forum)
+    assert world.thread_name(thread) == "another way"
+    world.alice.say(thread, "and now?")
+    await world.message(thread, "and now?")
+
+
 async def test_the_mode_of_a_thread_is_taken_for_its_questions(slack, on_slack):
     root = await slack.mention("!mode full")
     await slack.wait_for_answer(root, containing="get the mode *full*")

@@ -8,7 +8,7 @@ from typing import Any
 
 from simcord.backend import Backend
 from simcord.backend.errors import BackendError
-from simcord.enums import MessageType
+from simcord.enums import ChannelType, MessageType
 from simcord.http import router
 from simcord.http import routes as _routes  # noqa: F401  (registers every handler)
 
@@ -17,6 +17,7 @@ import discord
 SEND = re.compile(r"/channels/(\d+)/messages")
 EDIT = re.compile(r"/channels/(\d+)/messages/(\d+)")
 OPEN_THREAD = re.compile(r"/channels/(\d+)/messages/(\d+)/threads")
+NEW_POST = re.compile(r"/channels/(\d+)/threads")
 HAS_THREAD = 1 << 5
 
 
@@ -46,7 +47,19 @@ class Rest:
             self._refuse_archived(int(match[1]))
         if method == "POST" and (match := OPEN_THREAD.fullmatch(path)):
             return self._open_thread(int(match[1]), int(match[2]), path, body)
-        return self._shaped(path, self._dispatch(method, path, body, params))
+        answer = self._dispatch(method, path, body, params)
+        if method == "POST" and NEW_POST.fullmatch(path) and "message" in answer:
+            self._name_after_its_thread(answer)
+        return self._shaped(path, answer)
+
+    def _name_after_its_thread(self, answer: dict[str, Any]) -> None:
+        """A forum post's first message has the id of its thread; simcord gives it another."""
+        thread = int(answer["id"])
+        kept = self.backend.messages[thread]
+        message = kept.pop(int(answer["message"]["id"]))
+        message.id = thread
+        kept[thread] = message
+        answer["message"]["id"] = answer["id"]
 
     def _dispatch(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
         try:
@@ -63,6 +76,8 @@ class Rest:
         known = self._nonces.get(nonce) if nonce else None
         if known and time.monotonic() - known[0] < self.nonce_s:
             return self._dispatch("GET", f"/channels/{known[1]}/messages/{known[2]}", None, {})
+        if self.backend.get_channel(channel_id).type == ChannelType.FORUM:
+            raise BackendError(400, 50008, "Cannot send messages in a non-text channel")
         self._wake(channel_id)
         body = {**body, "content": (body.get("content") or "").strip()}  # as Discord does
         sent = self._dispatch("POST", path, body, {})
