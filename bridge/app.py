@@ -36,6 +36,7 @@ from core.model import ConversationKey, EngineInfo, Limits, Participant, Project
 from core.ports import Chat
 from core.records.thread import Records
 from core.sources.catalog import all_sources
+from core.sources.programs import end_leftovers
 
 log = structlog.get_logger()
 
@@ -172,6 +173,7 @@ async def running(
             if engines[default].traits.in_run_pull:
                 pulls.start()  # the first question need not wait for it
             await worker.recover()
+            await asyncio.to_thread(end_leftovers)
             await summariser.recover()
             async with asyncio.TaskGroup() as group:
                 works = (worker.run(), delivery.run(), summariser.run())

@@ -279,6 +279,8 @@ def _base(project: Path) -> tuple[str, str]:
         NoCheckout: the project is no git checkout.
     """
     status = git(project, "status", "--porcelain", "-z", "--untracked-files=no")
+    if status.why:
+        raise NoCheckout(f"git could not say what has changed ({status.why})")
     if status.out.strip(b"\0"):
         return "HEAD", "what is not committed"
     for branch in ("origin/HEAD", "origin/main", "origin/master", "main", "master"):

@@ -14,12 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+import psutil
+
 from core.engines.process.environment import child_environment
-from core.engines.process.tree import signal_group, sweep
+from core.engines.process.tree import marks, signal_group, sweep
 
 MAX_OUT_BYTES = 4_000_000
 MAX_ERR_BYTES = 8_000
 _POLL_S = 0.05  # how long a grandchild may hold the pipes open after the program has ended
+
+_MARK = "source-"  # then the pid of the Moot that started it
 
 End = Literal["ended", "late", "flood"]
 
@@ -52,6 +56,19 @@ def find_program(name: str) -> str:
     return str(Path(found).absolute()) if found else ""
 
 
+def end_leftovers() -> list[int]:
+    """End what an earlier Moot was waiting for when it was killed; returns the pids. Blocking.
+
+    Those of a Moot that is still there are left alone.
+    """
+    ended: list[int] = []
+    for mark in set(marks(_MARK).values()):
+        moot = mark.removeprefix(_MARK).partition("-")[0]
+        if moot.isdecimal() and not psutil.pid_exists(int(moot)):
+            ended += sweep(mark, grace_s=0.0)
+    return ended
+
+
 def run_program(
     argv: Sequence[str],
     cwd: Path,
@@ -76,7 +93,7 @@ def run_program(
     Raises:
         OSError: it cannot be started.
     """
-    mark = f"source-{secrets.token_hex(8)}"
+    mark = f"{_MARK}{os.getpid()}-{secrets.token_hex(8)}"
     env = child_environment(os.environ, names, {"PWD": str(cwd), **(added or {})}, mark)
     process = subprocess.Popen(
         list(argv),

@@ -27,6 +27,7 @@ PROJECT_FOLDERS = (".moot/skills", ".claude/skills")
 USER_FOLDERS = ("~/.config/moot/skills", "~/.claude/skills")
 FILE = "SKILL.md"
 MAX_FILE_BYTES = 200_000
+MAX_FRONT_CHARS = 10_000  # reading YAML takes its time
 MAX_SKILLS = 200  # of one folder
 MAX_NOTES = 5
 MAX_INTRO_CHARS = 400
@@ -93,6 +94,9 @@ def read_skills(project: Path, home: Path) -> tuple[dict[str, Skill], tuple[str,
         except OSError as error:
             notes.append(f"skills: a folder cannot be read ({type(error).__name__})")
             continue
+        if folder.is_relative_to(project) and not _is_within(folder, project):
+            notes.append("skills: a folder is a link that leads out of the project")
+            continue
         if len(names) > MAX_SKILLS:
             notes.append(f"skills: only {MAX_SKILLS} of {len(names)} in one folder are read")
         for name in names[:MAX_SKILLS]:
@@ -106,6 +110,11 @@ def read_skills(project: Path, home: Path) -> tuple[dict[str, Skill], tuple[str,
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES:] = [f"skills: {len(notes) - MAX_NOTES} more are left out"]
     return skills, tuple(notes)
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Whether ``path`` really lies in ``folder``, wherever links lead."""
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _hidden(name: str) -> bool:
@@ -126,7 +135,7 @@ def _read(folder: Path, name: str) -> Skill | None:
     try:
         if not path.is_file():
             return None
-        if not path.resolve().is_relative_to(folder.resolve()):
+        if not _is_within(path, folder):
             raise BadSkill("it is a link that leads out of the skills folder")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise BadSkill(f"its {FILE} is larger than {MAX_FILE_BYTES // 1000} kB")
@@ -162,6 +171,8 @@ def parse(folder_name: str, text: str) -> Skill:
 
 
 def _front_matter(text: str) -> Mapping[str, Any]:
+    if len(text) > MAX_FRONT_CHARS:
+        raise BadSkill(f"its front matter is longer than {MAX_FRONT_CHARS:,} characters")
     try:
         facts = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):

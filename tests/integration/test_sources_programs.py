@@ -1,11 +1,15 @@
 """Programs that sources ask: bounded in time and output, and nothing of them is left."""
 
+import shutil
+import signal
+import subprocess
+import sys
 import time
 
 import psutil
 import pytest
 
-from core.sources.programs import MAX_OUT_BYTES, run_program
+from core.sources.programs import MAX_OUT_BYTES, end_leftovers, run_program
 from tests.integration.checkout import program
 
 
@@ -27,6 +31,8 @@ def test_it_gets_no_input(tmp_path):
 
 @pytest.mark.parametrize("how", ["", "setsid "])
 def test_at_the_deadline_it_and_its_children_are_gone(tmp_path, how):
+    if how and not shutil.which("setsid"):
+        pytest.skip("there is no setsid")
     begun = time.monotonic()
     ran = run(tmp_path, f"{how}sleep 600 & echo $! > child; {how}sleep 600", deadline_s=1.0)
     assert ran.why == "no answer in time"
@@ -80,3 +86,26 @@ def test_no_descriptor_is_left_open(tmp_path):
         with pytest.raises(OSError):
             run_program((str(tmp_path / "none"),), tmp_path, deadline_s=1.0)
     assert psutil.Process().num_fds() == before
+
+
+def test_what_a_killed_moot_was_waiting_for_is_ended_by_the_next(tmp_path):
+    tool = program(tmp_path, "tool", f"echo $$ > {tmp_path}/child; exec sleep 600")
+    code = (
+        "import sys; from pathlib import Path; from core.sources.programs import run_program; "
+        "run_program((sys.argv[1],), Path(sys.argv[2]), deadline_s=600)"
+    )
+    moot = subprocess.Popen([sys.executable, "-c", code, str(tool), str(tmp_path)])
+    try:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text().strip():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        child = int((tmp_path / "child").read_text())
+        assert child not in end_leftovers()  # its Moot is there
+        moot.send_signal(signal.SIGKILL)
+        moot.wait()
+        assert child in end_leftovers()
+        assert not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie"
+    finally:
+        moot.kill()
+        moot.wait()

@@ -121,6 +121,19 @@ def test_one_that_may_not_be_read_is_a_note(project):
     assert "cannot be read" in offered(project, "the queue?")[1][0]
 
 
+def test_a_project_s_skills_folder_may_not_be_elsewhere(tmp_path, home, project):
+    put(tmp_path, "other/queue/SKILL.md", "---\nkeywords: queue\n---\nof another team")
+    odd = tmp_path / "odd"
+    (odd / ".moot").mkdir(parents=True)
+    (odd / ".moot/skills").symlink_to(tmp_path / "other")
+    found, [note] = offered(odd, "the queue?")
+    assert found is None
+    assert "leads out of the project" in note
+    (home / ".claude").mkdir()
+    (home / ".claude/skills").symlink_to(tmp_path / "other")  # the user's own may lie anywhere
+    assert offered(odd, "the queue?")[0].available == "1 matches: queue"
+
+
 def test_a_folder_that_is_no_folder_is_nothing(tmp_path, home):
     put(tmp_path, "odd/.moot/skills", "a file")
     assert offered(tmp_path / "odd", "the queue?") == (None, ())

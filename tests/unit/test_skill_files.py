@@ -61,6 +61,7 @@ def test_a_skill_without_front_matter_has_its_folder_s_name():
         "activation: sometimes",
         "name: a\nb: &x [*x",
         "name: ../x",
+        "a: b\n" * 3_000,
     ],
 )
 def test_bad_front_matter_is_told_in_our_words(front):

@@ -46,6 +46,17 @@ def marked(run_id: str, strangers: Container[int] = ()) -> list[int]:
     ]
 
 
+def marks(prefix: str) -> dict[int, str]:
+    """The processes whose mark begins with ``prefix``, with their marks."""
+    wanted, me = f"{MARK}={prefix}".encode(), os.getpid()
+    found: dict[int, str] = {}
+    for pid in _pids():
+        for entry in _environment(pid) if pid != me else ():
+            if entry.startswith(wanted):
+                found[pid] = entry.decode("utf-8", "replace").partition("=")[2]
+    return found
+
+
 def strangers_to(run_id: str) -> frozenset[int]:
     """Processes that have nothing to do with the run: a sweep soon after may pass over them.
 
