@@ -181,8 +181,15 @@ class Ground:
     def __copy__(self) -> Ground:
         return Ground(self.fence, self._raw_end, self._lists, self._depth)
 
+    @property
+    def in_code(self) -> str:
+        """The character of the fence that is open outside lists: no line without it ends it."""
+        return self.fence[0] if self.fence and not self._lists else ""
+
     def step(self, line: str) -> bool:
         """Take one line in; True if it is a line of its own in the open (a marker would live)."""
+        if self.in_code and self.in_code not in line:
+            return False  # most lines of code, seen at once
         text = line.rstrip().expandtabs(4)
         body = text.lstrip(" ")
         if not body:

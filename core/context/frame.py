@@ -20,7 +20,7 @@ from core.pull import Ground, neutralise
 MAX_NAME_CHARS = 80
 LOOK_BACK = 80
 
-_RARE_BREAK = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+RARE_BREAK = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _EMPTY_LINE = re.compile(r"^> $", re.MULTILINE)
 _ESCAPED = frozenset("\\()[]<>`:")
 
@@ -31,7 +31,7 @@ def quote(body: str) -> str:
     A line ends wherever Python or Markdown would see one end (``\r``, ``\u2028`` and their like
     too), so that nothing of the body ever begins a line.
     """
-    if _RARE_BREAK.search(body) is None:
+    if RARE_BREAK.search(body) is None:
         framed = "> " + body.replace("\n", "\n> ")
         if "\n\n" in body or body[:1] in ("", "\n") or body.endswith("\n"):
             return _EMPTY_LINE.sub(">", framed)

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from core.context import sections
@@ -22,6 +23,7 @@ from core.pull import neutralise
 JOINT = 2  # the blank line between two sections
 ROLE_RESERVE = 2_500
 PROMPT_JOINT = len("\n\n---\n\n")  # what engines without a system prompt put before the prompt
+ROUNDS_KEPT = 4  # rounds (and variants) whose rendered messages are kept for the next participant
 BUDGET_STEP = 1_000  # a budget cut down for a token cap: the same for all who need about the same
 
 
@@ -62,8 +64,8 @@ def _assemble(request: PackRequest, facts: PackFacts) -> ContextPack:
     mode, reason = choose_mode(request, facts)
     notes = [note for note in (unknown_mode(request), *facts.notes) if note]
     prompt = neutralise(request.prompt)
-    speakers = Speakers(facts.messages)
-    recent, latest = (_window(request, m, speakers) for m in (facts.messages, facts.fresh))
+    recent, latest = _windows(request, facts)
+    speakers = recent.style.speakers
     draft = _Draft(request.budget_chars - PROMPT_JOINT - len(prompt))
     draft.put("platform-rules", sections.platform_rules(request))
     draft.put("project", sections.project(facts))
@@ -130,10 +132,33 @@ class _Draft:
         return tuple(self._sections[p.name] for p in TABLE if p.name in self._sections)
 
 
-def _window(request: PackRequest, said: Sequence[Message], speakers: Speakers) -> Window:
-    history = tuple(m for m in said if m.id != request.prompt_message_id)
+def _windows(request: PackRequest, facts: PackFacts) -> tuple[Window, Window]:
+    """The walks over what all were shown, and over what came since."""
     can_pull = "messages" in sections.pullable(request)
-    return Window(history, Style(request.max_per_message_chars, speakers, can_pull))
+    asked, cap = request.prompt_message_id, request.max_per_message_chars
+    recent = _shared_window(_Same(facts.messages), asked, cap, can_pull)
+    fresh = tuple(m for m in facts.fresh if m.id != asked)
+    return recent, Window(fresh, recent.style)
+
+
+class _Same:
+    """Messages that are the very same object: those of one round."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.messages is other.messages
+
+    def __hash__(self) -> int:
+        return id(self.messages)
+
+
+@lru_cache(maxsize=ROUNDS_KEPT)
+def _shared_window(said: _Same, asked: int, cap: int, can_pull: bool) -> Window:  # noqa: FBT001
+    """The walk that all participants of a round share: each message is rendered once for all."""
+    history = tuple(m for m in said.messages if m.id != asked)
+    return Window(history, Style(cap, Speakers(said.messages), can_pull))
 
 
 def _question(request: PackRequest, facts: PackFacts, speakers: Speakers) -> tuple[Told, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.context.frame import cut_head, cut_tail, theirs
+from core.context.frame import RARE_BREAK, cut_head, cut_tail, theirs
 from core.context.speakers import Speakers, agent_key
 from core.model import Message, Told
 from core.pull import Ground
@@ -210,25 +210,42 @@ def _blocks(text: str) -> list[tuple[str, str]]:
     """The text in runs of lines, each with what it is: "" for prose, else fit for a mark."""
     ground = Ground()
     runs: list[tuple[list[str], str]] = []
-    for line in text.splitlines(keepends=True):
+    for line in _lines(text, ground):
         before = ground.fence
         ground.step(line)
-        if ground.fence and not before:
+        if before:
+            runs[-1][0].append(line)
+            continue
+        if ground.fence:
             runs.append(([line], _fence_name(line, ground.fence)))
             continue
-        if before:
-            kind = runs[-1][1]
-        elif _QUOTE.match(line):
+        if _QUOTE.match(line):
             kind = "a quotation"
         elif line.startswith(("    ", "\t")):
             kind = "output or code"
         else:
             kind = ""
-        if runs and (runs[-1][1] == kind or before):
+        if runs and runs[-1][1] == kind:
             runs[-1][0].append(line)
         else:
             runs.append(([line], kind))
     return [("".join(lines), kind) for lines, kind in runs]
+
+
+def _lines(text: str, ground: Ground) -> Iterator[str]:
+    """The lines of ``text`` as ``ground`` goes through them; code that goes on comes in one."""
+    if RARE_BREAK.search(text):
+        yield from text.splitlines(keepends=True)
+        return
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        if ground.in_code:
+            sign = text.find(ground.in_code, at)
+            begun = len(text) if sign < 0 else text.rfind("\n", at, sign) + 1
+            end = max(end, begun) if begun > at else end
+        yield text[at:end]
+        at = end
 
 
 def _fence_name(line: str, fence: str) -> str:

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.context.pack import build_context_pack
+from core.context.window import _lines
 from core.model import Participant
+from core.pull import Ground
 from tests.unit.packs import (
     ARCHITECT,
     CODEX,
@@ -214,3 +216,27 @@ def test_people_are_shown_from_the_newest_without_a_hole(lengths, budget):
     messages = [human(n, "w " * (size // 2)) for n, size in enumerate(lengths, start=1)]
     ids = [s.id for s in spoken_in(shown(*messages, budget_chars=budget))]
     assert ids == list(range(len(lengths) + 1 - len(ids), len(lengths) + 1))
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["```", "```py", "~~~", "   ```", "- item", "  - deeper", "    code", "\tcode", "> quoted",
+         "text", "", "a ` b", "````", "x\r```", "\u2028```"]
+    ),
+    max_size=40,
+)  # fmt: skip
+
+
+@given(LINES)
+@settings(max_examples=300, deadline=None)
+def test_code_that_is_taken_in_one_piece_is_read_as_line_by_line(lines):
+    text = "\n".join(lines)
+    taken, one_by_one = Ground(), Ground()
+    pieces = []
+    for piece in _lines(text, taken):
+        pieces.append(piece)
+        taken.step(piece)
+        for line in piece.splitlines(keepends=True):
+            one_by_one.step(line)
+        assert taken == one_by_one
+    assert "".join(pieces) == text
