@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import JOIN, SQL, Expression, ModelSelect
 
 from core.keywords import match_any, query_terms
 from core.model import Conversation, Message, Scene
 from core.records.messages import to_conversation, to_message
 from core.records.prepared import meta_of
-from core.records.scope import visible_ids
+from core.records.scope import visible
 from core.records.tables import ConversationRow, MessageIndex, MessageRow
 
 COMMON_ROWS = 10_000  # a word in more messages than this tells little, and costs a millisecond
@@ -43,7 +43,7 @@ def search(scene: Scene, text: str, limit: int) -> tuple[Found, ...]:
     if rare:
         scored = _ranked(scene, rare, limit)
     elif common:
-        scored = _newest(scene, match_any(common), limit)
+        scored = _newest(scene, common[0], limit)
     else:
         return ()
     return _fetched(scored)
@@ -51,8 +51,7 @@ def search(scene: Scene, text: str, limit: int) -> tuple[Found, ...]:
 
 def count_visible(scene: Scene, limit: int) -> int:
     """How many messages may be drawn from, the ones shown included; counting ends at ``limit``."""
-    standing = _allowed(scene, without=()).limit(limit)
-    return int(standing.count())
+    return int(_listed(scene).limit(limit).count())
 
 
 def _weighed(terms: Sequence[str]) -> tuple[dict[str, int], list[str]]:
@@ -76,53 +75,67 @@ def _uses(term: str) -> int:
     return count
 
 
-def _allowed(scene: Scene, without: Sequence[int]) -> ModelSelect[MessageRow]:
-    """A query of the ids of messages that may be found; one index has all that it needs."""
-    standing = MessageRow.conversation.in_(visible_ids(scene)) & MessageRow.deleted_at.is_null()
-    if without:
-        standing &= MessageRow.id.not_in(without)
-    return MessageRow.select(MessageRow.id).where(standing)
-
-
 def _ranked(scene: Scene, terms: Mapping[str, int], limit: int) -> list[tuple[int, float]]:
     """The best hits, as (message, score)."""
-    expression = match_any(terms)
-    allowed, params = _allowed(scene, _hidden(scene)).sql()
-    score = "-bm25(message_fts) AS score"
-    many = sum(terms.values()) > BEST_ROWS
-    if many and count_visible(scene, FEW_MESSAGES + 1) <= FEW_MESSAGES:
+    found = "SELECT rowid AS id, -bm25(message_fts) AS score FROM message_fts"
+    order = "ORDER BY score DESC, id DESC LIMIT ?"
+    if sum(terms.values()) > BEST_ROWS and _few(scene):
         # The list first: the hits in it are all that is ranked, and none of them is missed.
-        sql = (
-            f"SELECT rowid, {score} FROM message_fts WHERE message_fts MATCH ? "  # noqa: S608
-            f"AND +rowid IN ({allowed}) ORDER BY score DESC, rowid DESC LIMIT ?"
-        )
-        return _sql(sql, [expression, *params, limit])
-    best = (
-        f"SELECT rowid AS id, {score} FROM message_fts WHERE message_fts MATCH ? "  # noqa: S608
-        "ORDER BY score DESC, rowid DESC LIMIT ?"
-    )
-    sql = (
-        f"SELECT best.id, best.score FROM ({best}) AS best WHERE EXISTS "  # noqa: S608
-        f"({allowed} AND t1.id = best.id) ORDER BY best.score DESC, best.id DESC LIMIT ?"
-    )
-    return _sql(sql, [expression, BEST_ROWS, *params, limit])
+        allowed, params = _listed(scene).where(_new(scene)).sql()
+        sql = f"{found} WHERE message_fts MATCH ? AND +rowid IN ({allowed}) {order}"
+        return _sql(sql, [match_any(terms), *params, limit])
+    best = f"{found} WHERE message_fts MATCH ? {order}"
+    return _first_allowed(scene, best, [match_any(terms), BEST_ROWS], limit)
 
 
-def _newest(scene: Scene, expression: str, limit: int) -> list[tuple[int, float]]:
+def _newest(scene: Scene, term: str, limit: int) -> list[tuple[int, float]]:
     """The newest hits for a word that is everywhere: how often it stands there tells nothing."""
-    allowed, params = _allowed(scene, _hidden(scene)).sql()
     newest = (
-        "SELECT rowid AS id FROM message_fts WHERE message_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+        "SELECT rowid AS id, 0.0 AS score FROM message_fts WHERE message_fts MATCH ? "
+        "ORDER BY rowid DESC LIMIT ?"
     )
-    sql = (
-        f"SELECT newest.id, 0.0 FROM ({newest}) AS newest WHERE EXISTS "  # noqa: S608
-        f"({allowed} AND t1.id = newest.id) LIMIT ?"
-    )
-    return _sql(sql, [expression, NEWEST_ROWS, *params, limit])
+    return _first_allowed(scene, newest, [match_any([term]), NEWEST_ROWS], limit)
 
 
-def _hidden(scene: Scene) -> tuple[int, ...]:
-    return (*sorted(scene.shown), scene.prompt_message_id)
+def _first_allowed(
+    scene: Scene, hits: str, params: list[Any], limit: int
+) -> list[tuple[int, float]]:
+    """The first ``limit`` of these hits that may be told, in their order."""
+    if _few(scene):
+        allowed, more = _listed(scene).where(_new(scene)).sql()
+        told = f"hits.id IN ({allowed})"
+    else:
+        allowed, more = _asked(scene).where(_new(scene)).sql()
+        told = f"EXISTS ({allowed})"
+    sql = f"SELECT hits.id, hits.score FROM ({hits}) AS hits WHERE {told} LIMIT ?"  # noqa: S608
+    return _sql(sql, [*params, *more, limit])
+
+
+def _few(scene: Scene) -> bool:
+    """Whether listing what may be seen is cheaper than asking for the place of each hit."""
+    return count_visible(scene, FEW_MESSAGES + 1) <= FEW_MESSAGES
+
+
+# SQLite keeps the order of a cross join, so both read only what they must.
+_PLACE = ConversationRow.id == MessageRow.conversation
+
+
+def _listed(scene: Scene) -> ModelSelect[ConversationRow]:
+    """The ids of all messages that may be seen, by conversation; it can end early."""
+    joined = ConversationRow.select(MessageRow.id).join(MessageRow, JOIN.CROSS)
+    return joined.where(_PLACE & visible(scene) & MessageRow.deleted_at.is_null())
+
+
+def _asked(scene: Scene) -> ModelSelect[MessageRow]:
+    """The message ``hits.id``, if it may be seen."""
+    joined = MessageRow.select(MessageRow.id).join(ConversationRow, JOIN.CROSS)
+    one = (MessageRow.id == SQL("hits.id")) & _PLACE
+    return joined.where(one & visible(scene) & MessageRow.deleted_at.is_null())
+
+
+def _new(scene: Scene) -> Expression:
+    """Without what is shown anyway, and without the question itself."""
+    return MessageRow.id.not_in((*sorted(scene.shown), scene.prompt_message_id))
 
 
 def _fetched(scored: Sequence[tuple[int, float]]) -> tuple[Found, ...]:
