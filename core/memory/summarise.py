@@ -51,6 +51,7 @@ SPAN_CHARS = 24_000  # of one pass; a local model gets a third
 PASSES = 3  # of an engine for one conversation at a time: the newest part first
 LIMITS = Limits(idle_s=120.0, total_s=240.0)
 BUDGET_CHARS = 40_000
+KNOWN_TITLES = 40  # of the newest topics: what an engine may go on with
 POLL_S = 10.0
 BACKOFF_S = 60.0
 MAX_BACKOFF_S = 3_600.0
@@ -168,7 +169,7 @@ class Summariser:
         """A pass by the engine, from its row to its topics; False when it came to nothing."""
         pass_id = secrets.token_hex(8)
         scratch = self._scratch / pass_id
-        known = await self._records.do(topics.topics_of, conversation)
+        known = await self._records.do(topics.topics_of, conversation, KNOWN_TITLES)
         pack = summary_pack(engine, self._by.model, _worth_reading(span), known, str(scratch))
         shown = frozenset(pack.message_ids)
         # What the pack had no room for is not summarised by this pass; what no engine is to read

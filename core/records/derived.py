@@ -24,7 +24,8 @@ def _undo(conversation: int, summary_id: str) -> None:
     of_pass = SummarisedRow.select().where(SummarisedRow.summary == summary_id)
     freed = {row.message for row in of_pass}
     read = frozenset(freed)
-    for topic in TopicRow.select().where(TopicRow.conversation == conversation):
+    near = (TopicRow.first_message <= max(read)) & (TopicRow.last_message >= min(read))
+    for topic in TopicRow.select().where((TopicRow.conversation == conversation) & near):
         sources = {number for _, _, ids, _ in json.loads(topic.statements) for number in ids}
         if sources & read:
             freed |= sources

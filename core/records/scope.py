@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from peewee import Expression
 
@@ -41,11 +40,6 @@ def visible(scene: Scene) -> Expression:
         return rule
     public = ConversationRow.public & ~ConversationRow.direct & ~ConversationRow.apart
     return rule | (_of_place(scene) & public & elsewhere)
-
-
-def visible_ids(scene: Scene) -> Any:
-    """The same as a subquery of ids: ``MessageRow.conversation.in_(visible_ids(scene))``."""
-    return ConversationRow.select(ConversationRow.id).where(visible(scene))
 
 
 def may_see(scene: Scene, conversation_id: int) -> bool:

@@ -25,10 +25,25 @@ from core.records.tables import (
 
 _MARK = "summarised-to"
 
-_topics = Prepared(
+_newest = Prepared(
     TopicRow,
-    lambda conversation: (
-        TopicRow.select().where(TopicRow.conversation == conversation).order_by(TopicRow.id)
+    lambda conversation, limit: (
+        TopicRow.select()
+        .where(TopicRow.conversation == conversation)
+        .order_by(TopicRow.last_message.desc(), TopicRow.id.desc())
+        .limit(limit)
+    ),
+)
+_count = Prepared(
+    TopicRow,
+    lambda conversation: TopicRow.select(fn.COUNT(TopicRow.id)).where(
+        TopicRow.conversation == conversation
+    ),
+)
+_titles = Prepared(
+    TopicRow,
+    lambda conversation: TopicRow.select(TopicRow.id, TopicRow.title).where(
+        TopicRow.conversation == conversation
     ),
 )
 _covered = Prepared(
@@ -39,9 +54,14 @@ _covered = Prepared(
 )
 
 
-def topics_of(conversation_id: int) -> tuple[Topic, ...]:
-    """The topics of a conversation, in the order they came up."""
-    return tuple(_to_topic(row) for row in _topics.rows(conversation=conversation_id))
+def topics_of(conversation_id: int, limit: int = 1_000) -> tuple[Topic, ...]:
+    """The topics of a conversation, the one with the newest messages first."""
+    return tuple(_to_topic(row) for row in _newest.rows(conversation=conversation_id, limit=limit))
+
+
+def count(conversation_id: int) -> int:
+    """How many topics a conversation has."""
+    return _count.value(conversation=conversation_id)
 
 
 def covered(conversation_id: int) -> int:
@@ -192,7 +212,8 @@ def close_pass(
     Stale is what was made of messages that were edited or deleted meanwhile, or that an engine's
     pass has summarised. An extract that stood in for some of them is taken down first.
 
-    ``merged`` takes the conversation's topics as they are and gives them with the new ones in.
+    ``merged`` takes the conversation's topics of the same titles, as they are, and gives them with
+    the new ones in.
     """
     row = SummaryRow.get_by_id(pass_id)
     if not _still_so(span):
@@ -201,16 +222,25 @@ def close_pass(
     forget(message.id for message in span)
     for message in span:
         SummarisedRow.create(message=message.id, conversation=row.conversation_id, summary=pass_id)
-    before = topics_of(row.conversation_id)
-    rows = {topic.title: topic.id for topic in _topics.rows(conversation=row.conversation_id)}
+    titles = {topic.title.casefold() for topic in merged(())}
+    known = _titles.rows(conversation=row.conversation_id)
+    alike = {one.title: one.id for one in known if one.title.casefold() in titles}
+    before = [_to_topic(TopicRow.get_by_id(number)) for number in alike.values()]
     for topic in merged(before):
-        values = {"statements": _statements(topic), "made_by": topic.made_by, "updated_at": now}
-        if topic.title not in rows:
+        first, last = topic.span
+        values = {
+            "first_message": first,
+            "last_message": last,
+            "statements": _statements(topic),
+            "made_by": topic.made_by,
+            "updated_at": now,
+        }
+        if topic.title in alike:
+            TopicRow.change(alike[topic.title], **values)
+        else:
             TopicRow.create(
                 conversation=row.conversation_id, title=topic.title, created_at=now, **values
             )
-        elif topic not in before:
-            TopicRow.change(rows[topic.title], **values)
     SummaryRow.change(pass_id, state="done", usage=json.dumps(asdict(usage)), ended_at=now)
     return True
 

@@ -1,6 +1,6 @@
 """The section ``compressed``: what the older part of this conversation came to, by topic.
 
-All topics are told, the newest first, also those whose messages the recent conversation may still
+Topics are told newest first, also those whose messages the recent conversation may still
 hold: whether it holds them is decided by the budget, and there older messages may be cut.
 """
 
@@ -10,16 +10,18 @@ from core.model import EXTRACT, Candidate, Offer, Scene, Topic
 from core.records import topics
 from core.sources.port import Source
 
+MAX_TOPICS = 30  # more would never fit; a long conversation has hundreds
+
 
 def offer(scene: Scene) -> Offer:
     """One part per topic, the one with the newest messages first; none are of other threads."""
-    found = sorted(topics.topics_of(scene.conversation.id), key=lambda topic: topic.span[::-1])
+    found = topics.topics_of(scene.conversation.id, MAX_TOPICS)
     if not found:
         return Offer()
-    found.reverse()
     first = min(topic.span[0] for topic in found)
     covered = topics.covered(scene.conversation.id)
-    kinds = "1 topic" if len(found) == 1 else f"{len(found):,} topics"
+    count = topics.count(scene.conversation.id)
+    kinds = "1 topic" if count == 1 else f"{count:,} topics"
     return Offer(
         {
             "compressed": Candidate(

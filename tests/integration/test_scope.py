@@ -115,7 +115,7 @@ def test_exactly_what_the_asker_and_the_whole_channel_may_see(made, listed, publ
                 asker_trusted=trusted,
             )
             expected = {other.id for other in known if wanted(scene, public, other, configured)}
-            found = {row.id for row in scope.visible_ids(scene)}
+            found = {row.id for row in ConversationRow.select().where(scope.visible(scene))}
             assert found == expected
             assert {other.id for other in known if scope.may_see(scene, other.id)} == expected
             assert not scope.may_see(scene, 10_000)

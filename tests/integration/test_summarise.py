@@ -184,7 +184,7 @@ async def test_other_topics_stay_when_a_message_goes(memory):
     memory.engine.order = one_topic("B", 8)
     await memory.say(6, first=19)
     await memory.look()
-    assert [title for title, _, _ in await memory.topics()] == ["A", "B"]
+    assert [title for title, _, _ in await memory.topics()] == ["B", "A"]
     await memory.records.do(messages.remove, KEY, "9", 99.0)  # read by the second pass only
     assert [title for title, _, _ in await memory.topics()] == ["A"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from peewee import AutoField, FloatField, ForeignKeyField, IntegerField, TextField
 
 from core.records.tables.base import Table
@@ -48,6 +50,8 @@ class TopicRow(Table):
     conversation_id: int
     conversation = ForeignKeyField(ConversationRow, backref="topics")
     title = TextField()
+    first_message = IntegerField(default=0)
+    last_message = IntegerField(default=0)
     statements = TextField()  # JSON: [[text, kind, [message, ...], who], ...]
     made_by = TextField()  # engines, comma-separated; "extract": sentences word for word
     created_at = FloatField()
@@ -55,3 +59,4 @@ class TopicRow(Table):
 
     class Meta:
         table_name = "topic"
+        indexes: ClassVar[Any] = ((("conversation", "last_message"), False),)
