@@ -27,6 +27,7 @@ SPOKE = frozenset(("delta", "message", "thinking", "tool_start"))
 """Events that show that the engine's session has taken the question in."""
 ROTATES = frozenset(("session-lost", "context-too-long"))
 """Outcomes of a session that goes on which a new one, with the full pack, may mend: once."""
+TOO_LONG = frozenset(("context-too-long",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,16 @@ class Asking:
     """A way to put the question: a pack, and the engine session it goes to ("" = a new one).
 
     ``base`` is what that session knew before; ``follow_up`` says that the pack is no pack but what
-    was pulled.
+    was pulled. ``mends`` are outcomes of the way before it after which this one is tried, and
+    ``reduced`` says that it tells less.
     """
 
     pack: ContextPack
     resume: str = ""
     base: Known = field(default_factory=Known)
     follow_up: bool = False
+    mends: frozenset[str] = frozenset()
+    reduced: bool = False
 
     def of(self, task: EngineTask) -> EngineTask:
         """``task`` with this pack and session."""
@@ -54,8 +58,11 @@ def ways_to_ask(
     chain: Sequence[Run],
     pulled: Sequence[PulledResult],
     session: EngineSession | None = None,
+    smaller: ContextPack | None = None,
 ) -> tuple[Asking, ...]:
     """How to ask: in the session that goes on where there is one, else (or then) in a new one.
+
+    What comes after the first way is tried when that failed in a way that it may mend.
 
     Args:
         pack: what is told when everything is told.
@@ -64,16 +71,20 @@ def ways_to_ask(
         chain: the answered hops before this one, in order; empty for a first question.
         pulled: what the last of them asked for.
         session: the participant's session, where delta delivery is on.
+        smaller: the same with a smaller budget, for a model that may hold little.
     """
     if not chain:
-        afresh = Asking(pack)
+        less = (Asking(smaller, mends=TOO_LONG, reduced=True),) if smaller is not None else ()
         if session is None:
-            return (afresh,)
+            return (Asking(pack), *less)
         new = replace(delta(pack, session.known), resumed=True)
-        return (Asking(new, session.session, session.known), afresh)
+        afresh = Asking(pack, mends=ROTATES)
+        return (Asking(new, session.session, session.known), afresh, *less)
     earlier = "\n\n".join(run.answer for run in chain if run.answer)
     faults = chain[-1].faults
-    afresh = Asking(replace(pack, prompt=_follow_up(request, pulled, faults, earlier)))
+    afresh = Asking(
+        replace(pack, prompt=_follow_up(request, pulled, faults, earlier)), mends=ROTATES
+    )
     name = chain[-1].session
     if traits is None or not traits.resumes or not name:
         return (afresh,)

@@ -71,6 +71,7 @@ def _whose(run: dict[str, Any]) -> str:
         "engine": " (the engine's)",
         "light": " (a local model's)",
         "tokens": " (by the engine's cap in tokens)",
+        "reduced": " (less than it was first: too long for the model)",
     }
     return whose.get(run.get("budget_from", ""), "")
 

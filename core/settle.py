@@ -56,9 +56,9 @@ MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some second
 class Closing:
     """A run that has ended and is to be settled.
 
-    ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says why the engine's session
-    had to give way to a new one, with the full context (an outcome's kind; "" = it did not);
-    ``told_back`` that blocks which did not parse were told back in this chain already.
+    ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says why the question had to
+    be put another way (a key of ``core.words.FRESH``; "" = it had not); ``told_back`` that blocks
+    which did not parse were told back in this chain already.
     """
 
     run_id: str

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from core.asking import ROTATES, Asking, Sitting, session_key, ways_to_ask
+from core.asking import Asking, Sitting, session_key, ways_to_ask
 from core.context.delta import Known, delta, learned
 from core.context.pack import build_context_pack, receipt
 from core.context.terms import terms_for
@@ -29,6 +29,7 @@ from core.model import (
     EngineTask,
     EngineTraits,
     Outcome,
+    PackFacts,
     PackRequest,
     Participant,
     Permission,
@@ -110,13 +111,15 @@ class Table:
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
         sitting = await self._sitting(request)
-        pack = build_context_pack(request, await self.gather.facts(step.round))
+        facts = await self.gather.facts(step.round)
+        pack = build_context_pack(request, facts)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
         found = self.found.setdefault((step.round, step.seat), {})
         found.update((identity(result.pull), result) for result in pulled if not result.failed)
         traits = self._traits(seat)
-        asking = ways_to_ask(pack, request, traits, chain, pulled, sitting.found)
+        smaller = _smaller(request, pack, facts)
+        asking = ways_to_ask(pack, request, traits, chain, pulled, sitting.found, smaller)
         opened = time.time()
 
         def open_() -> bool:
@@ -270,18 +273,23 @@ class Table:
             model=seat.model,
         )
         first, *rest = asking
-        outcome = await self._run(engine, first.of(task), how)
-        if not rest or outcome.kind not in ROTATES:
-            return outcome, ""
-        why, afresh = outcome.kind, rest[0]
+        outcome, why = await self._run(engine, first.of(task), how), ""
+        for way in rest:
+            if outcome.kind in way.mends:
+                why = "reduced" if way.reduced else outcome.kind
+                await self._rotate(how, way, outcome.kind)
+                outcome = await self._run(engine, way.of(task), replace(how, gate=_open_gate))
+        return outcome, why
+
+    async def _rotate(self, how: _How, way: Asking, why: str) -> None:
+        """Another way is tried: the rows say what is sent now."""
 
         def rotate() -> None:
-            runs.set_receipt(how.run_id, receipt(afresh.pack))
-            how.sitting.rotate(why, afresh, time.time())
+            runs.set_receipt(how.run_id, receipt(way.pack))
+            how.sitting.rotate(why, way, time.time())
 
         await self.house.records.do(rotate)
-        log.info("session.rotated", engine=engine.name, why=why)
-        return await self._run(engine, afresh.of(task), replace(how, gate=_open_gate)), why
+        log.info("run.again", engine=how.request.participant.engine, why=why, reduced=way.reduced)
 
     async def _run(self, engine: Engine, task: EngineTask, how: _How) -> Outcome:
         records, progress, sitting = self.house.records, self.house.progress, how.sitting
@@ -334,6 +342,14 @@ def _whole(pack: ContextPack, sitting: Sitting) -> frozenset[int]:
         for piece in pack.conversation
         if piece.whole in (piece.shown, *before.get(piece.id, ("", ""))[1:])
     )
+
+
+def _smaller(request: PackRequest, pack: ContextPack, facts: PackFacts) -> ContextPack | None:
+    """A pack of half the size, should a local model hold less than was thought (C125)."""
+    half = request.budget_chars // 2
+    if request.variant != "light" or pack.chars <= half:
+        return None
+    return build_context_pack(replace(request, budget_chars=half, budget_from="reduced"), facts)
 
 
 def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:

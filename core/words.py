@@ -43,8 +43,9 @@ FRESH = {
     "context-too-long": (
         "The engine's own session was full: it was started afresh with the full context."
     ),
+    "reduced": "This was too long for the model: it was asked again with half of the context.",
 }
-"""What a thread is told when an engine's session gave way to a new one, by what it came to."""
+"""What a thread is told when a question had to be put another way, by what was the matter."""
 
 
 def stop_button(turn_id: int) -> Button:

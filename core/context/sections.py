@@ -242,9 +242,11 @@ class Find:
     @property
     def want(self) -> Want:
         """What it asks of the budget: its size as it would be shown whole."""
-        size = sum(len(block) + 2 for block in self._framed) - 2
+        size = self._head + sum(len(block) + 2 for block in self._framed) - 2
         place = self.place
-        return Want(place.name, self._head + size, place.min_chars, place.max_chars, place.weight)
+        return Want(
+            place.name, size if self._framed else 0, place.min_chars, place.max_chars, place.weight
+        )
 
     def within(self, room: int) -> tuple[str, str]:
         """The section in at most ``room`` characters, and what was cut ("" = whole).
@@ -253,6 +255,8 @@ class Find:
         with its fence closed. The text is "" when not even that fits.
         """
         total = len(self._parts)
+        if not total:
+            return "", ""
         if self.want.need <= room:
             return titled(self.place.name, "\n\n".join(self._framed)), ""
         used, kept, sizes = self._head, 0, [len(part) for part in self._parts]

@@ -68,7 +68,7 @@ class ContextPack:
         announced: sections that are not told since the engine can Pull them.
         conversation: the pieces of ``recent`` and ``latest``, in order, and the prompt's message.
         budget_from: whose budget it is: ``request``, ``channel``, ``engine``, ``light``, ``tokens``
-            or ``default``.
+            ``reduced`` or ``default``.
         token_factor: what estimated tokens are corrected by for this engine.
         delta: only what the engine's session does not know yet (``known_ids``: messages of the
             whole pack that are withheld; ``gone``: sections that it was told before and that are

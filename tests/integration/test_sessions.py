@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.context.terms import EngineTerms, HouseTerms
 from core.model import Participant, Project
 from tests.integration.parlour import Parlour, parlour
 
@@ -269,3 +270,37 @@ async def test_two_seats_that_are_the_same_participant_share_no_session(here: Pa
     await here.ask("SQL or files?", [Participant("rehearsal")] * 2, rounds=2)
     assert [task.resume for task in here.actor.asked] == [""] * 4
     assert await here.sessions() == []
+
+
+async def test_c125_a_local_model_that_holds_too_little_is_asked_again_with_less(
+    here: Parlour,
+) -> None:
+    local = HouseTerms(engines={"rehearsal": EngineTerms(local=True)}, light_budget_chars=8_000)
+    here.set(terms=local)
+    await here.say("OLDWORD " * 300)
+    await here.say("newer " * 100)
+    await here.ask('one @@rehearse when="OLDWORD" fail=context-too-long@@')
+    first, second = here.actor.asked
+    assert "OLDWORD" in first.context
+    assert "OLDWORD" not in second.context
+    assert "newer" in second.context
+    assert "half of the context" in (await here.notices())[0]
+    [run] = await here.runs()
+    assert (run["budget"], run["budget_from"], run["outcome"]) == (4_000, "reduced", "answered")
+    # It never goes on without end.
+    assert await here.ask("two @@rehearse fail=context-too-long@@") == "failed"
+    assert len(here.actor.asked) <= 2 + 3
+
+
+async def test_estimates_are_corrected_by_what_the_engine_reports(here: Parlour) -> None:
+    # The rehearsal engine reports a token a character; the rule says four characters a token.
+    for n in range(5):
+        other = await here.opened(f"{n + 2}.0")
+        await other.say("word " * 300 * n)
+        await other.ask("one")
+    runs = await here.runs()
+    assert runs[0]["token_factor"] == 1.0
+    last = runs[-1]
+    assert last["token_factor"] > 2.5
+    raw = sum(section["used"] for section in last["sections"]) / 4
+    assert last["estimated_tokens"] > 2.4 * raw
