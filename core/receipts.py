@@ -138,7 +138,10 @@ def _say_round(round_: Parity) -> str:
         verdict = f"told differently: {', '.join(round_.differed)}{why}"
     else:
         verdict = f"all {len(names)} know the same {len(whole)} shared sections"
-    lines = [f"**Round {round_.round + 1}** · {verdict}", ""]
+    if len(names) == 1:
+        verdict = f"{len(whole)} shared sections"
+    title = "Synthesis" if round_.synthesis else f"Round {round_.round + 1}"
+    lines = [f"**{title}** · {verdict}", ""]
     lines += [f"- {_say_seat(seat)}" for seat in round_.seats]
     lines += ["", "| section | size | hash | who |", "|---|---|---|---|"]
     lines += [_say_part(part, names) for part in (*round_.shared, *round_.own)]

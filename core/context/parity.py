@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.model import Parity, ParityPart, ParitySeat
@@ -23,8 +24,12 @@ def parity(runs: Sequence[Mapping[str, Any]]) -> tuple[Parity, ...]:
         if run["hop"] == 0 and run.get("sections"):
             firsts[run["round"], run["seat"]] = run
     rounds = sorted({round_ for round_, _ in firsts})
+    table = {seat for round_, seat in firsts if round_ == min(rounds)}
     return tuple(
-        _round(number, [firsts[key] for key in sorted(firsts) if key[0] == number])
+        replace(
+            _round(number, [firsts[key] for key in sorted(firsts) if key[0] == number]),
+            synthesis=not table & {seat for round_, seat in firsts if round_ == number},
+        )
         for number in rounds
     )
 

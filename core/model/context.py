@@ -139,6 +139,7 @@ class Parity:
 
     ``shared`` sections should be one part each; those that are not are in ``differed``, and
     ``reasons`` names what is not the same for all of them (variant, mode, delivery, budget).
+    ``synthesis``: it is the one who sums up, after the last round.
     """
 
     round: int
@@ -147,6 +148,7 @@ class Parity:
     own: tuple[ParityPart, ...]
     differed: tuple[str, ...]
     reasons: tuple[str, ...]
+    synthesis: bool = False
 
 
 @dataclass(frozen=True, slots=True)

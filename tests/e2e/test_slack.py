@@ -1,13 +1,16 @@
 """The whole product, as a process of its own, through a loopback Slack and real slack-bolt."""
 
+import json
 import os
+import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.product import Product
+from tests.e2e.product import MOOT, Product
 from tests.peers.slack import ALICE, BOB, GENERAL, LoopbackSlack
 
 pytestmark = pytest.mark.peers
@@ -386,3 +389,28 @@ async def test_a_participant_whose_engine_is_missing_sits_out_the_later_rounds(s
         return "partial" in (await slack.answers(root))[0].text or None
 
     assert await slack.wait(partial, "the header to say partial")
+
+
+async def test_the_context_of_a_roundtable_is_shown_side_by_side(slack, moot):
+    root = await slack.mention(
+        'roundtable: SQL or files? @@rehearse text="Files."@@ '
+        "--with architect:rehearsal,critic:rehearsal --rounds 2"
+    )
+    await moot.event("turn.ended", state="done")
+    await slack.say("!context", thread=root)
+    receipt = await slack.wait_for_answer(root, containing="more known")
+    assert receipt.text.count("all 2 know the same") == 2
+    assert "platform-rules" in receipt.text
+    assert "Synthesis" in receipt.text
+    run = re.search(r"critic \(rehearsal\) `(\w+)`", receipt.text)[1]
+    await slack.say(f"!context {run}", thread=root)
+    one = await slack.wait_for_answer(root, containing="Delivery: hybrid")
+    assert run in one.text
+    found = subprocess.run(
+        [MOOT, "pack", run, "--json", "--config", moot.config],
+        env=moot.env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    told = json.loads(found.stdout)
+    assert told["run"].startswith(run)
+    assert (told["delivery"], told["variant"]) == ("hybrid", "hosted")
+    assert {"hash", "used", "granted", "cut", "known"} <= told["sections"][0].keys()

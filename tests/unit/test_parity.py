@@ -95,6 +95,17 @@ def test_the_last_attempt_of_a_first_hop_counts():
     assert "anything yet" in say_parity(parity(()))
 
 
+def test_the_one_who_sums_up_stands_apart():
+    runs = [
+        run(packed(ARCHITECT, *SAID), ARCHITECT, 0),
+        run(packed(CODEX, *SAID), CODEX, 1),
+        run(packed(LOCAL, *SAID), LOCAL, 2, round_=1),
+    ]
+    first, last = parity(runs)
+    assert (first.synthesis, last.synthesis) == (False, True)
+    assert "**Synthesis** · " in say_parity([last])
+
+
 def test_a_bar_shows_the_share_and_never_hides_something():
     assert bar(0, 100) == bar(0, 0) == "░" * BAR
     assert bar(1, 10_000) == "█" + "░" * (BAR - 1)
