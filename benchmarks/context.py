@@ -116,8 +116,7 @@ class Director:
     Attributes:
         whole: the facts of each of the six packs when everything is told.
         pulls: so many things are pulled at each first call, needed or not; ``None``: while a fact
-            of the whole pack is missing, and what its announcements do not bring is asked for by
-            its number, which only this script can know.
+            of the whole pack is missing: first as its announcements suggest, then by name.
     """
 
     setup: Setup
@@ -131,6 +130,7 @@ class Director:
     measuring: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
     _left: list[Query] = field(default_factory=list)
+    _asked: set[Query] = field(default_factory=set)
 
     async def script(self, call: Call) -> str:
         """What the engine answers to a call."""
@@ -151,7 +151,9 @@ class Director:
     async def _at_the_table(self, call: Call, session: Session) -> str:
         if not self.seats or self.seats[-1].calls[-1].answer in self._spoken():
             self.seats.append(Seat())
-            self._left = queries_of(self.play.data["topic"], call.stdin + call.system)
+            self._asked.clear()
+            announcing = [text for text in (session.system, *session.told) if _AVAILABLE in text]
+            self._left = queries_of(self.play.data["topic"], announcing[-1] if announcing else "")
         seat, number = self.seats[-1], len(self.seats) - 1
         seat.calls.append(call)
         self._count(seat, number // SEATS)
@@ -178,8 +180,9 @@ class Director:
         else:
             lacks = session.missing(self.whole[number])
             if lacks and not self._left:
-                hits = [hit for fact in lacks if (hit := _HIT.match(fact.lines[0]))]
-                self._left = [("messages", f"#{hit[1]}") for hit in hits]
+                named = dict.fromkeys(query for fact in lacks if (query := by_name(fact)))
+                self._left = [query for query in named if query not in self._asked]
+                self._asked.update(self._left)
             more = bool(lacks and self._left)
         if not more:
             return None
@@ -304,6 +307,14 @@ def queries_of(topic: str, text: str) -> list[Query]:
         else:
             queries.append((kind, asked))
     return queries
+
+
+def by_name(fact: Fact) -> Query | None:
+    """What brings a fact of whose existence only this script can know; ``None``: nothing."""
+    first = fact.lines[0]
+    if hit := _HIT.match(first):
+        return "messages", f"#{hit[1]}"
+    return ("skill", re.split(r"[:,]", first)[0]) if fact.section == "Skills" else None
 
 
 def shared_prefix(seats: Sequence[Seat]) -> float:

@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ DATA = Path(__file__).parent / "data" / "discussion.json"
 CHAT, SPACE, CHANNEL, ROOT = "paper", "acme", "billing", "thread"
 KEY = ConversationKey(CHAT, SPACE, CHANNEL, ROOT)
 DEADLINE_S = 300.0
+ELSEWHERE = datetime(2025, 4, 10, tzinfo=UTC).timestamp()
+"""When the linked threads talked: after all that the memory holds."""
 _NUMBER = re.compile(r"^\[#(\d+)\] ", re.MULTILINE)
 
 WHEN: Mapping[str, Sequence[str]] = {
@@ -371,7 +373,7 @@ def write_elsewhere(data: Mapping[str, Any], here: Conversation) -> None:
         _thread(thread, [item], seats, datetime.fromisoformat(item["when"]).timestamp())
     for entry in data["cross"]:
         thread = ConversationKey(CHAT, SPACE, entry["channel"], f"t-{entry['id']}")
-        other = _thread(thread, entry["messages"], seats, time.time() - 86_400)
+        other = _thread(thread, entry["messages"], seats, ELSEWHERE)
         scene = Scene(
             conversation=messages.get_conversation(here.id),
             project=Project("acme-billing", "/"),
