@@ -72,6 +72,7 @@ class Table:
     house: House
     cancel: asyncio.Event
     found: dict[tuple[int, int], Found] = field(default_factory=dict[tuple[int, int], Found])
+    factors: dict[str, float] = field(default_factory=dict[str, float])
 
     async def expected(self, step: Step) -> Expected:
         """What is known of a step before the table talks: its pack, as it would be built now."""
@@ -208,7 +209,7 @@ class Table:
             budget_chars=terms.budget_chars,
             budget_tokens=terms.budget_tokens,
             budget_from=terms.budget_from,
-            token_factor=await self.house.records.do(runs.token_factor, seat.engine),
+            token_factor=await self._factor(seat.engine),
             delivery=terms.delivery,
             variant=terms.variant,
             max_per_message_chars=policy.max_per_message_chars,
@@ -221,6 +222,12 @@ class Table:
             pull_kinds=self.gather.pull_kinds,
             in_run=await self._pulls_in_run(seat),
         )
+
+    async def _factor(self, engine: str) -> float:
+        """What the engine's estimates are corrected by; read once a turn."""
+        if engine not in self.factors:
+            self.factors[engine] = await self.house.records.do(runs.token_factor, engine)
+        return self.factors[engine]
 
     def _traits(self, seat: Participant) -> EngineTraits | None:
         engine = self.house.engines.get(seat.engine)
