@@ -69,7 +69,8 @@ _WEAK = {
     "implement": r"\bimplement(?:s|ed|ation|ing)?\b|구현|実装|实现|\bimplementa\w*|\bimplémente\w*",
     "script": r"\bscripts?\b|\bfiles?\b|\bfolders?\b|스크립트|파일|ファイル|スクリプト|脚本|文件",
     "type": r"\btypes?\b|\binterfaces?\b|\bstructs?\b|\benums?\b|인터페이스|インターフェース",
-    "log": r"\blogs?\b|\blogging\b|로그|ログ|日志",
+    "log": r"\blogs?\b|\blogging\b|로그(?!인|아웃)|ログ(?!イン|アウト)|日志",
+    "call": r"반환|호출|戻り値|呼び出|返回|调用",
 }
 WEAK = re.compile("|".join(f"(?P<{name}>{words})" for name, words in _WEAK.items()))
 
