@@ -55,6 +55,12 @@ _OPERATORS = re.compile(
     r"\w\)? ?(?:=>|!==|===) ?[\w(\"']|\b(?:if|while|for) ?\([^()\n]*[=<>&|!;][^()\n]*\)", re.ASCII
 )
 
+_STATEMENT = re.compile(
+    r"(?<!\w)(?:SELECT [^\n]{1,300} FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE|"
+    r"ALTER TABLE)(?!\w)|(?<![^\s(\"'])/[a-z][\w-]*(?:/[\w{}:.-]+)+",  # SQL; a route: /api/users
+    re.ASCII,
+)
+
 _TRACE = re.compile(
     r"""Traceback\ \(most\ recent\ call\ last\)
     | ^\s*File\ "[^"\n]+",\ line\ \d+                           # Python
@@ -100,7 +106,17 @@ def names(text: str) -> tuple[str, ...]:
 def identifiers(text: str) -> tuple[str, ...]:
     """Names of things in code that ``text`` holds outside any markup, each once, in order."""
     found: list[tuple[int, str]] = []
-    patterns = (_CAMEL, _PASCAL_KIND, _SNAKE, _CALL, _MEMBER, _DOTTED, _SCOPED, _OPERATORS)
+    patterns = (
+        _CAMEL,
+        _PASCAL_KIND,
+        _SNAKE,
+        _CALL,
+        _MEMBER,
+        _DOTTED,
+        _SCOPED,
+        _OPERATORS,
+        _STATEMENT,
+    )
     for pattern in patterns:
         found += ((m.start(), m.group()) for m in pattern.finditer(text))
     found += ((m.start(), m.group()) for m in _PASCAL.finditer(text) if _humps(m.group()) >= 3)

@@ -44,7 +44,17 @@ _STRONG_CJK = (
     r"函数|重构|重構|源码|源代码|原始碼|编译|編譯|单元测试|單元測試|报错|堆栈|堆疊|代码审查|调试|除錯|"
     r"变量|變數|正则表达式"
 )
-STRONG = re.compile(rf"(?<!\w)(?:{_STRONG_SPACED})(?!\w)|{_STRONG_CJK}")
+
+# Letters of scripts with spaces: what sticks to a word in others is a particle (API가).
+_LETTER = "[a-z0-9_\u00df-\u024f\u0400-\u04ff]"
+_EDGE = rf"(?:(?<!{_LETTER})(?={_LETTER})|(?<={_LETTER})(?!{_LETTER}))"
+
+
+def _edged(words: str) -> str:
+    return words.replace(r"\b", _EDGE)
+
+
+STRONG = re.compile(_edged(rf"\b(?:{_STRONG_SPACED})(?!{_LETTER})|{_STRONG_CJK}"))
 
 # Each group is one idea: two different ones make a question about code.
 _WEAK = {
@@ -72,7 +82,7 @@ _WEAK = {
     "log": r"\blogs?\b|\blogging\b|로그(?!인|아웃)|ログ(?!イン|アウト)|日志",
     "call": r"반환|호출|戻り値|呼び出|返回|调用",
 }
-WEAK = re.compile("|".join(f"(?P<{name}>{words})" for name, words in _WEAK.items()))
+WEAK = re.compile(_edged("|".join(f"(?P<{name}>{words})" for name, words in _WEAK.items())))
 
 # Looks like an identifier or a file name, and is a name that people say in chat. Lower case.
 BRANDS = listed(
