@@ -87,12 +87,12 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             while True:
                 self._wake.clear()
-                free = max(0, self._house.slots.left)
+                free = self._house.slots.take_all()  # no table takes one while we look
                 busy = tuple(turn.conversation_id for turn, _ in self._active.values())
                 claimed = await self._house.records.insist(claim_ready, free, busy, time.time())
+                self._house.slots.put_back(free - len(claimed))
                 for ready in claimed:
                     turn, stops = ready.turn, Stops()
-                    self._house.slots.hold()
                     log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)
                     self._active[turn.id] = (turn, stops)
                     group.create_task(self._work(ready, stops))

@@ -16,11 +16,6 @@ class Slots:
         self.on_free = on_free
         self._waiting: set[asyncio.Future[None]] = set()
 
-    @property
-    def left(self) -> int:
-        """How many could be taken now."""
-        return self._left
-
     def take(self) -> bool:
         """Take one, if there is one."""
         if self._left <= 0:
@@ -28,16 +23,21 @@ class Slots:
         self._left -= 1
         return True
 
-    def hold(self) -> None:
-        """Take one, also the last that somebody else took meanwhile (a turn is claimed already)."""
-        self._left -= 1
+    def take_all(self) -> int:
+        """Take all that are left, to look what they are needed for; returns how many."""
+        taken, self._left = max(0, self._left), min(0, self._left)
+        return taken
+
+    def put_back(self, count: int) -> None:
+        """Give back what was not needed after all; ``on_free`` is not told."""
+        self._left += count
+        for future in self._waiting if count else ():
+            if not future.done():
+                future.set_result(None)
 
     def give(self) -> None:
         """Give one back; whoever waits looks again."""
-        self._left += 1
-        for future in self._waiting:
-            if not future.done():
-                future.set_result(None)
+        self.put_back(1)
         self.on_free()
 
     async def given(self) -> None:

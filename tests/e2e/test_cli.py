@@ -45,7 +45,9 @@ def test_once_asks_prints_the_thread_and_leaves_a_receipt(moot):
     assert "rehearsal" in said
     receipt = json.loads(moot("pack", "last", "--json").stdout)
     assert {"run", "mode", "reason", "budget", "sections", "dropped"} <= set(receipt)
-    assert set(receipt["sections"][0]) == {"name", "tier", "granted", "used", "hash", "cut"}
+    assert set(receipt["sections"][0]) == {
+        *("name", "tier", "granted", "used", "hash", "cut", "known")
+    }
     assert json.loads(moot("pack", receipt["run"][:6], "--json").stdout) == receipt
     assert "platform-rules" in moot("pack", receipt["run"]).stdout
     assert question not in json.dumps(receipt, ensure_ascii=False)

@@ -173,7 +173,9 @@ async def test_roundtable_with_options(world, moot):
     )
     assert "in the thread" in (await asked.answer()).text
     thread = await opened_thread(world)
-    first, second = await standing(world, thread, 2)
+    first, second, summed_up, votes = await standing(world, thread, 4)
+    assert "synthesis" in summed_up.split("\n")[0]
+    assert "Positions" in votes
     assert "architect" in first.split("\n")[0]
     assert "critic" in second.split("\n")[0]
     await moot.event("turn.ended", state="done")
@@ -234,9 +236,9 @@ async def test_a_roundtable_of_three_personas_two_rounds(world, moot):
         "roundtable: SQL or files? "
         "--with architect:rehearsal,critic:rehearsal,developer:rehearsal --rounds 2",
     )
-    texts = await standing(world, root, 7)
+    texts = await standing(world, root, 9)  # the header, six answers, synthesis and positions
     await moot.event("turn.ended", state="done")
-    speakers = [text.split("\n")[0] for text in texts[1:]]
+    speakers = [text.split("\n")[0] for text in texts[1:7]]
     for line, name in zip(speakers, ["architect", "critic", "developer"] * 2, strict=True):
         assert name in line
     assert all("round 1/2" in s for s in speakers[:3])
@@ -244,7 +246,7 @@ async def test_a_roundtable_of_three_personas_two_rounds(world, moot):
 
     def complete() -> bool:
         header = world.posts(root)[0]
-        return "complete" in header and header.count("✅") == 6
+        return "complete" in header and header.count("✅") == 7
 
     await world.until(complete, 20, "the header to say complete")
     header = next(m for m in world.messages(root) if m.by_us and not m.system)
