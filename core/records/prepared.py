@@ -95,6 +95,11 @@ def meta_of(row: type[Model]) -> Any:
     return row._meta  # pyright: ignore[reportAttributeAccessIssue]  # noqa: SLF001
 
 
+def schema_of(row: type[Model]) -> Any:
+    """What makes a table and its indexes; peewee's stubs do not tell."""
+    return row._schema  # pyright: ignore[reportAttributeAccessIssue]  # noqa: SLF001
+
+
 @cache
 def insert_sql(row: type[Model], names: tuple[str, ...]) -> str:
     """An INSERT of these fields."""

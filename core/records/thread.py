@@ -20,7 +20,7 @@ from tenacity import (
 )
 
 from core.errors import BadSettings
-from core.records.prepared import meta_of
+from core.records.prepared import meta_of, schema_of
 from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MetaRow
 
 log = structlog.get_logger()
@@ -146,11 +146,15 @@ class Records:
         if self._database.get_tables():  # tables beside a stranger's would be ours in part only
             self._check_version()
         with self._database.atomic("IMMEDIATE"):
-            self._database.create_tables(ALL_TABLES, safe=True)
+            for table in ALL_TABLES:
+                schema_of(table).create_table(safe=True)
             for table, field in self._missing():
                 if field.null or field.default is not None:
                     name = meta_of(table).table_name
                     migrate(self._migrator.add_column(name, field.column_name, field))
+            # Not before the columns: SQLite takes the name of one that is missing for a text.
+            for table in ALL_TABLES:
+                schema_of(table).create_indexes(safe=True)
             MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_replace().execute()
         self._check_schema()
 

@@ -280,6 +280,43 @@ async def test_a_database_of_an_earlier_build_gets_the_columns_that_are_new(tmp_
         await second.close()
 
 
+async def test_a_new_column_of_an_earlier_build_is_there_before_its_index(tmp_path):
+    """SQLite takes a quoted name it does not know for a text, and the file is then damaged."""
+    path = tmp_path / "moot.sqlite"
+    first = Records(path)
+    await first.open()
+    await first.do(
+        messages.open_conversation,
+        ConversationKey("paper", "", "C", "1"),
+        direct=False,
+        in_thread=False,
+        now=1.0,
+    )
+    await first.close()
+    with sqlite3.connect(path) as connection:
+        for [index] in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '%last_message%'"
+        ).fetchall():
+            connection.execute(f'DROP INDEX "{index}"')
+        connection.execute("ALTER TABLE topic DROP COLUMN last_message")
+        connection.execute(
+            "INSERT INTO topic (conversation_id, title, first_message, statements, made_by, "
+            "created_at, updated_at) VALUES (1, 't', 1, '[]', 'extract', 1.0, 1.0)"
+        )
+    connection.close()
+    second = Records(path)
+    await second.open()
+    await second.close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("SELECT last_message FROM topic").fetchall() == [(0,)]
+        plan = connection.execute(
+            "EXPLAIN QUERY PLAN SELECT id FROM topic WHERE conversation_id = 1 AND last_message = 0"
+        ).fetchone()[3]
+        assert "last_message=?" in plan
+    connection.close()
+
+
 async def test_a_database_of_an_earlier_build_that_cannot_be_read_is_refused_in_one_line(tmp_path):
     second = await made_earlier(tmp_path, "prompt")
     with pytest.raises(BadSettings, match="table turn lacks prompt"):
