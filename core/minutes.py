@@ -142,7 +142,8 @@ def _small_print(turn: Turn, runs: Sequence[Run]) -> str:
         said.append(forecast_text(turn.forecast))
     if runs:
         calls = "1 call" if len(runs) == 1 else f"{len(runs)} calls"
-        said.append(f"sent so far: {calls}, {spent(runs):,} characters")
+        sent = "sent so far" if turn.state in ("queued", "running") else "sent"
+        said.append(f"{sent}: {calls}, {spent(runs):,} characters")
     if turn.rules.cap_chars and not turn.rules.confirmed:
         said.append(f"budget {turn.rules.cap_chars:,}")
     text = " · ".join(said)

@@ -22,6 +22,7 @@ from core.model import (
     Forecast,
     Message,
     Outcome,
+    Participant,
     Project,
     Run,
     Step,
@@ -122,11 +123,17 @@ def apply(teller: Teller, turn: Turn, run: Run, blocks: Blocks, message_id: int)
         conversation=conversation,
         project=teller.project,
         message_id=message_id,
-        seat=speaker(turn, run.step, runs.runs_of(turn.id)),
+        seat=seat_at(turn, run.step),
         now=teller.now,
     )
     for text in told:
         post_notice(turn, text, teller.voice, teller.now, run_id=run.id)
+
+
+def seat_at(turn: Turn, step: Step) -> Participant:
+    """Who a step is for, as ``core.table.speaker``; the rows are asked only where they decide."""
+    seat = turn.seat_of(step)
+    return seat if seat.engine else speaker(turn, step, runs.runs_of(turn.id))
 
 
 def visible_of(answer: str) -> str:
@@ -141,7 +148,7 @@ def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
     ``visible`` is what people see of the answer, where it is known. Returns the record id of what
     was said (0: nothing).
     """
-    seat = speaker(turn, run.step, runs.runs_of(turn.id))
+    seat = seat_at(turn, run.step)
     visible = visible_of(run.answer) if visible is None else visible
     said = 0
     if visible:
@@ -241,7 +248,7 @@ def skip(turn: Turn, run: Run, who: str, voice: Voice, now: float) -> bool:
     ):
         return False
     clear_status(run.id, now)
-    seat = speaker(turn, run.step, runs.runs_of(turn.id))
+    seat = seat_at(turn, run.step)
     if not later:
         tell(turn, replace(run, state="skipped", answer=""), now)
     text = f"⏭️ {literal(seat_name(seat))} was skipped by {literal(who)}; the others go on."

@@ -32,11 +32,12 @@ from core.rounds import (
     let_go_all,
     post_notice,
     say_the_end,
+    seat_at,
     show_header,
     tell,
 )
 from core.streams import explain, posing_as_answer
-from core.table import LASTING, speaker, waits
+from core.table import LASTING, waits
 from core.words import (
     FRESH,
     in_run_text,
@@ -211,7 +212,7 @@ def settle_cut(run_id: str, voice: Voice, now: float) -> None:
     if turn.state not in ("queued", "running") or (run.attempt < 2 and not run.can_write):
         return
     runs.give_up(run_id)
-    name = seat_name(speaker(turn, run.step, runs.runs_of(turn.id)))
+    name = seat_name(seat_at(turn, run.step))
     why = "it may have changed files" if run.can_write else "it was cut off twice"
     text = f"⚠️ Moot was interrupted while {name} worked. Since {why}, it was not started again."
     later = waits(turn, run.step)

@@ -163,6 +163,20 @@ async def test_who_reads_whom_in_the_first_round(table, order, reads):
     assert told in first
 
 
+async def test_nobody_pulls_what_others_say_in_the_same_round(table):
+    speaks = act(ARCHITECT, text="The zebra is mine.")
+    pulls = act(CRITIC, text="Let me look.", sleep="1", pull="messages: last 20")
+    root = await table.rt(f"x? {speaks} {pulls} {TWO} --rounds 2 --mode blind --early-stop off")
+    posts = await table.over(root, "complete")
+    assert "You asked" in answer_of(posts, "critic", "round 1")  # what was found, and no zebra
+    assert "The zebra is mine." not in answer_of(posts, "critic", "round 1")
+    closed = [e["run"] for e in table.product.logged("run.closed")]
+    first = table.rows("SELECT id FROM run WHERE round = 0 AND seat = 0")[0][0]
+    asked = table.rows("SELECT id FROM run WHERE round = 0 AND seat = 1 AND hop = 0")[0][0]
+    assert closed.index(first) < closed.index(asked)
+    assert "The zebra is mine." in answer_of(posts, "critic", "round 2")
+
+
 async def test_one_slot_on_the_host_is_one_run_at_a_time(tmp_path):
     async with at_a_table("slack", tmp_path, runs={"at_once": 1}) as table:
         root = await table.rt(f"x? {act('You are', sleep='0.2')} {THREE} --rounds 1 --mode blind")

@@ -79,7 +79,7 @@ def test_the_header_says_how_it_ended_and_where_the_synthesis_is():
     assert text.startswith("**Roundtable** · complete ·")
     assert "- Round 2: left out, all agreed" in text
     assert "- Synthesis: ✅ synthesizer (codex) · message #12, at the end of this thread" in text
-    assert "sent so far: 3 calls, 1,000 characters" in text
+    assert "sent: 3 calls, 1,000 characters" in text
     assert header_text(turn, runs[:2]).startswith("**Roundtable** · partial ·")
 
 
@@ -89,6 +89,7 @@ def test_the_header_shows_who_sums_up_while_it_does():
     text = header_text(turn, runs)
     assert "· summing up ·" in text
     assert "- Synthesis: 💬 synthesizer (claude)" in text
+    assert "sent so far: 3 calls" in text
 
 
 def test_what_asks_says_how_much_and_what_to_do():
