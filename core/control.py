@@ -16,6 +16,11 @@ class Slots:
         self.on_free = on_free
         self._waiting: set[asyncio.Future[None]] = set()
 
+    @property
+    def free(self) -> bool:
+        """Whether one is left just now, for who wants to take none."""
+        return self._left > 0
+
     def take(self) -> bool:
         """Take one, if there is one."""
         if self._left <= 0:

@@ -99,7 +99,7 @@ class Summariser:
 
     async def _free_slot(self) -> None:
         """Wait until no question is waiting for what this pass takes of the host."""
-        while self._slots.left <= 0:
+        while not self._slots.free:
             await self._slots.given()
 
     async def _work(self) -> None:

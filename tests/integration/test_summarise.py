@@ -283,7 +283,8 @@ async def test_it_waits_for_a_free_slot_and_holds_none(memory):
     assert await memory.passes() == []
     memory.slots.give()
     await looking
-    assert memory.slots.left == 1
+    assert memory.slots.take()
+    assert not memory.slots.free
     assert await memory.passes() == [("rehearsal", "done")]
 
 
