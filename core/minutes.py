@@ -158,8 +158,8 @@ def forecast_text(forecast: Forecast) -> str:
         cost = f"{cost}, and unknown for {names}" if cost else f"cost unknown ({names} told none)"
     return (
         f"forecast: up to {forecast.calls} calls, {forecast.chars:,} characters, "
-        f"about {forecast.tokens:,} tokens, {cost} (with answers of {forecast.answer_chars:,} "
-        "characters, without Pulls)"
+        f"about {forecast.tokens:,} tokens, {cost}; reckoned with answers of "
+        f"{forecast.answer_chars:,} characters and no Pulls"
     )
 
 
