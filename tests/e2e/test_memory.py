@@ -74,9 +74,13 @@ async def test_a_long_thread_gets_topics_that_are_told_and_go_with_their_message
         root, said = await long_thread(slack)
         made = await moot.event("topics.made", 60, by=by)
         assert made["messages"] >= 6
-        await slack.say("so, when?", thread=root)
-        await standing(slack, root, 2)
+        told = await told_for(slack, root, "so, when?")
         assert "compressed" in sections(moot)
+        told = told.split("Earlier in this conversation, summarised")[1]
+        assert "bob (#" in told
+        assert "do not deploy service 1 on Friday" in told
+        maker = "summed up by rehearsal" if by == "rehearsal" else "taken word for word"
+        assert maker in told
 
         await slack.delete(said[0], user=BOB)
         await slack.say("and now?", thread=root)  # a turn's end is when the summariser looks
@@ -86,14 +90,9 @@ async def test_a_long_thread_gets_topics_that_are_told_and_go_with_their_message
             return "service 2 on Friday" in kept and "service 1 on Friday" not in kept
 
         await slack.wait(told_again, "topics of what is left", 60)
-        told = await told_for(slack, root, "once more?")
+        await slack.say("once more?", thread=root)
+        await slack.wait_for_answer(root, containing="once more?")
         assert "compressed" in sections(moot)
-        told = told.split("Earlier in this conversation, summarised")[1]
-        assert "bob (#" in told
-        assert "do not deploy service 2 on Friday" in told
-        assert "do not deploy service 1 on Friday" not in told
-        maker = "summed up by rehearsal" if by == "rehearsal" else "taken word for word"
-        assert maker in told
 
 
 async def test_another_thread_of_the_channel_is_remembered(slack, tmp_path: Path):
