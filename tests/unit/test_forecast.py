@@ -61,7 +61,8 @@ def test_costs_are_said_where_they_are_known():
     assert (both.cost_usd, both.unpriced) == (0.1, ("codex",))
     assert "about $0.10, and unknown for codex" in forecast_text(both)
     assert "cost unknown (claude told none)" in forecast_text(reckon(a_table(), [ONE] * 2, 1))
-    assert "about $0.20; reckoned with answers of 940 characters" in forecast_text(reckon(a_table(2, 1), [priced] * 2, 4_000))
+    all_priced = forecast_text(reckon(a_table(2, 1), [priced] * 2, 4_000))
+    assert "about $0.20; reckoned with answers of 940 characters" in all_priced
 
 
 @pytest.mark.parametrize("order", ORDERS)
