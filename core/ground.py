@@ -35,12 +35,12 @@ MAX_BLOCK_CHARS = 20_000
 
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?: {1,4}(?=\S)|(?=$))")
-_RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+# ASCII: a long s (ſ) would match an s, and be no word that anything knows.
+_ANY_CASE = re.IGNORECASE | re.ASCII
+_RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", _ANY_CASE)
 _WORDS = "|".join(BLOCK_WORDS)
-_BEGIN = re.compile(
-    rf"([ \t]{{0,99}})<!--[ \t]{{0,9}}({_WORDS})(?=[\s:{{\[]|-->|\Z)", re.IGNORECASE
-)
-_BEGINNING = re.compile(r"([ \t]{0,99})(?:<(?:!(?:-(?:-[ \t]{0,9}([a-z-]*))?)?)?)?", re.IGNORECASE)
+_BEGIN = re.compile(rf"([ \t]{{0,99}})<!--[ \t]{{0,9}}({_WORDS})(?=[\s:{{\[]|-->|\Z)", _ANY_CASE)
+_BEGINNING = re.compile(r"([ \t]{0,99})(?:<(?:!(?:-(?:-[ \t]{0,9}([a-z-]*))?)?)?)?", _ANY_CASE)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?')
 
 

@@ -38,10 +38,11 @@ MAX_PULLS = 3
 MAX_QUERY_CHARS = 300
 MAX_LINE_CHARS = 1_000
 
+_ANY_CASE = re.IGNORECASE | re.ASCII  # a long s (ſ) is no s, in a stream as in the whole
 _PULL = "pull:"
 _LEGACY = "tunaflow:tool-request:"
-_COMMENT = re.compile(r"<!--[ \t]*(pull:|tunaflow:tool-request:)((?:(?!-->).)*)-->", re.IGNORECASE)
-_BARE = re.compile(r"tunaflow:tool-request:[ \t]*[\w-]+[ \t]*:.*", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--[ \t]*(pull:|tunaflow:tool-request:)((?:(?!-->).)*)-->", _ANY_CASE)
+_BARE = re.compile(r"tunaflow:tool-request:[ \t]*[\w-]+[ \t]*:.*", _ANY_CASE)
 _LIVE = re.compile(
     rf"(<!--\s*)(pull\s*:|{'|'.join(BLOCK_WORDS)})|(?<!quoted-)(tunaflow:tool-request:)",
     re.IGNORECASE,

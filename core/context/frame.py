@@ -106,10 +106,11 @@ def fit(text: str, room: int) -> str:
     size = room
     while size > 0:
         piece = cut_head(text, size)
-        over = len(theirs(piece)) - room
-        if over <= 0:
+        framed = len(theirs(piece))
+        if framed <= room:
             return piece
-        size = min(size, len(piece)) - over
+        # In proportion: of many short lines the frame is as long as they are themselves.
+        size = min(size, len(piece)) * room // framed
     return ""
 
 

@@ -154,10 +154,10 @@ def parse(folder_name: str, text: str) -> Skill:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     front = _FRONT.match(text)
     facts: Mapping[str, Any] = _front_matter(front[1]) if front else {}
-    name = str(facts.get("name") or folder_name).strip()
+    name = _text(facts.get("name")) or folder_name
     if not _NAME.fullmatch(name):
         raise BadSkill("its name is more than letters, digits, dots and hyphens")
-    activation = str(facts.get("activation") or "auto").strip().lower()
+    activation = (_text(facts.get("activation")) or "auto").lower()
     if activation not in get_args(Activation):
         raise BadSkill("its activation is not one of always, auto, manual")
     return Skill(
@@ -174,7 +174,13 @@ def _front_matter(text: str) -> Mapping[str, Any]:
     if len(text) > MAX_FRONT_CHARS:
         raise BadSkill(f"its front matter is longer than {MAX_FRONT_CHARS:,} characters")
     try:
-        facts = yaml.safe_load(text)
+        # No aliases: a few lines of them are billions of words. Scalars as they are written: a
+        # number of thousands of digits is no number.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.BaseLoader)):
+            raise BadSkill("its front matter has aliases (*name), which are not read")
+        facts = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - it makes text, lists and maps only
+    except BadSkill:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError):
         raise BadSkill("its front matter is not valid YAML") from None
     if facts is None:

@@ -141,6 +141,12 @@ def test_a_place_for_a_cut_is_between_characters(text, at):
         assert found in ends or text[found - 1].isspace()
 
 
+@pytest.mark.parametrize("lines", ["}\n", "a\n", "ab\n", "x\n\n"])
+def test_a_text_of_short_lines_is_cut_to_its_room_and_not_to_nothing(lines):
+    piece = fit(lines * 3_000, 3_000)
+    assert 2_000 < len(theirs(piece)) <= 3_000
+
+
 def test_identifiers_stay_whole_where_there_is_room():
     text = "call configure_the_relay_now(tenant_cohort) and then wait"
     assert text[: boundary(text, 20)] == "call "

@@ -75,6 +75,7 @@ def test_a_marker_alone_on_its_line(line, pull):
         "<!- - pull:memory: q -->",
         "<!-- pull:memory:\nq -->",
         "tunaflow:tool-request: is the old syntax",
+        "tunaflow:tool-reque\u017ft:memory: q",
         f"<!-- pull:memory: {'q' * MAX_LINE_CHARS} -->",
         f"a\u2028{M}",
     ],

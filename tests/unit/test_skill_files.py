@@ -62,6 +62,9 @@ def test_a_skill_without_front_matter_has_its_folder_s_name():
         "name: a\nb: &x [*x",
         "name: ../x",
         "a: b\n" * 3_000,
+        "a: &a [x]\nname: *a",
+        "\n".join(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9 if n else 'x'}]" for n in range(40))
+        + "\nname: *a39",
     ],
 )
 def test_bad_front_matter_is_told_in_our_words(front):
@@ -83,6 +86,11 @@ def test_other_types_in_front_matter_do_not_count():
     assert read.description == ""
     assert read.keywords == ()
     assert read.dependencies == ("1",)
+
+
+def test_a_number_of_any_length_is_text_and_harms_nobody():
+    assert len(skill(name="a", description="0x" + "F" * 6_000).description) == 2_000
+    assert skill(name="1.10").name == "1.10"
 
 
 def test_keywords_choose_in_english_and_korean():
