@@ -3,8 +3,8 @@
 A fact is a run of lines that belong together: what is shown of one message (or one piece of it,
 where something is cut out), one part of a section (a hit, a subtask list, a block), one paragraph
 of Moot's own. It counts as known when one text that the session holds has all its lines in order,
-one after the other, or (a Pull's hits are laid out differently) when one block of such a text has
-every line of it. Nothing is taken as known by its name, its number or its hash.
+one after the other; what a Pull brings counts only where it is word for word the same. Nothing is
+taken as known by its name, its number or its hash.
 """
 
 from __future__ import annotations
@@ -114,8 +114,6 @@ class _Held:
 
     def __init__(self, text: str) -> None:
         self._flat = "\n" + "\n".join(filter(None, map(plain, text.split("\n")))) + "\n"
-        blocks = re.split(r"\n\s*\n", text)
-        self._blocks = [" ".join(plain(line) for line in block.split("\n")) for block in blocks]
 
     def holds(self, lines: tuple[str, ...]) -> bool:
         """Whether the lines stand in it, one after the other."""
@@ -123,7 +121,4 @@ class _Held:
 
     def has(self, fact: Fact) -> bool:
         """Whether it tells the fact; of a message, whose it is as well."""
-        if self.holds((fact.label, *fact.lines) if fact.label else fact.lines):
-            return True
-        wanted = (f"#{fact.message} ", *fact.lines) if fact.message else fact.lines
-        return any(all(line in block for line in wanted) for block in self._blocks)
+        return self.holds((fact.label, *fact.lines) if fact.label else fact.lines)

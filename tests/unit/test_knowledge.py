@@ -59,11 +59,16 @@ def test_what_the_agent_said_itself_it_knows():
     ]
 
 
-def test_a_hit_is_laid_out_differently_but_must_be_one_block():
-    hit = "> #4 Kim, 2026-01-01 10:00 UTC: ship it\n> on Monday"
-    assert "ship it" not in missing(hit)
-    assert "ship it" in missing(hit.replace("#4", "#40"))
-    assert "ship it" in missing("> #4 Kim, 2026-01-01 10:00 UTC: ship it\n\n> on Monday")
+def test_a_hit_of_a_pull_must_be_the_same_word_for_word():
+    pack = facts_of("# Found\n\n> #4 Kim, 2026-01-01 10:00 UTC: ship it\n")
+    for told, lacks in (
+        ("# Pulled memory: ship\n\n> #4 Kim, 2026-01-01 10:00 UTC: ship it", 0),
+        ("# Pulled memory: ship\n\n> #40 Kim, 2026-01-01 10:00 UTC: ship it", 1),
+        ("# Pulled memory: ship\n\n> #4 Kim, 2026-01-01 10:00 UTC: ship it not", 1),
+    ):
+        session = Session()
+        session.tell("", told)
+        assert len(session.missing(pack)) == lacks, told
 
 
 def test_a_system_prompt_given_anew_replaces_the_one_before():
