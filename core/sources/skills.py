@@ -176,7 +176,8 @@ def _front_matter(text: str) -> Mapping[str, Any]:
     try:
         # No aliases: a few lines of them are billions of words. Scalars as they are written: a
         # number of thousands of digits is no number.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.BaseLoader)):
+        events = cast(Iterator[object], yaml.parse(text, yaml.BaseLoader))  # pyright: ignore[reportUnknownMemberType]
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
             raise BadSkill("its front matter has aliases (*name), which are not read")
         facts = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - it makes text, lists and maps only
     except BadSkill:
