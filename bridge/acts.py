@@ -18,8 +18,9 @@ from core.errors import BadInput
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
 from core.receipts import say_context, say_parity
-from core.records import outbox, places, runs, turns
-from core.words import HELP, HELP_TEAM, literal, say_status, stop_button
+from core.records import messages, outbox, places, runs, turns
+from core.rounds import show_header
+from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
 
 log = structlog.get_logger()
 TEAM_PAGES = ("team", "records", *WORDS)
@@ -104,8 +105,12 @@ class Acts:
     def _waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:
         key = self.event.key
         if conversation is None:
-            return turns.waiting_in_channel(key.chat, key.space, key.channel)
-        return turns.waiting(conversation.id)
+            found = turns.waiting_in_channel(key.chat, key.space, key.channel)
+        else:
+            found = turns.waiting(conversation.id)
+        # One that was deleted while it is worked on is quoted nowhere any more.
+        gone = [turn.id for turn in found if messages.is_deleted(turn.prompt_message_id)]
+        return tuple(replace(turn, prompt="") if turn.id in gone else turn for turn in found)
 
     def _queue(
         self, intention: Ask | Convene, conversation: Conversation, message_id: int
@@ -210,11 +215,7 @@ class Acts:
         count = f": {len(ended)} questions" if len(ended) > 1 else ""
         self.notice(conversation, Reply(f"Stopped by {literal(self.event.author.name)}{count}."))
         for turn in ended:
-            if turn.header is not None:
-                stopped = replace(turn, state="cancelled")
-                text = header_text(stopped, runs.runs_of(turn.id))
-                texts = self.render(conversation.key.chat, text)
-                outbox.change_post(turn.header, texts[0], now=self.now)
+            show_header(replace(turn, state="cancelled"), self.voice, self.now)
         return None if self.event.kind == "message" else Reply("Stopped.")
 
     def unquote(self, turn: Turn) -> None:
@@ -231,12 +232,12 @@ class Acts:
 
     def ask_which(self) -> Reply:
         """A stop at channel level: buttons for what runs and waits in this channel."""
-        key = self.event.key
-        found = turns.waiting_in_channel(key.chat, key.space, key.channel)
+        found = self._waiting(None)
         if not found:
             return Reply("Nothing runs or waits in this channel.")
         buttons = tuple(
-            Button(f"stop:{t.id}", f"Stop: {one_line(t.prompt)[:60]}", "danger") for t in found[:5]
+            Button(f"stop:{t.id}", f"Stop: {one_line(t.prompt)[:60] or DELETED}", "danger")
+            for t in found[:5]
         )
         more = f" (the oldest 5 of {len(found)})" if len(found) > 5 else ""
         return Reply(f"Which one should stop?{more}", buttons)

@@ -16,6 +16,7 @@ import structlog
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.commands import (
+    MISSPELT,
     Ask,
     Convene,
     NoTopic,
@@ -50,6 +51,7 @@ MAX_SETTLED = 1_000
 MAX_ACTION_CHARS = 80
 LATE_S = 60.0
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
+_PLACE = re.compile(r"([0-9]{1,3}):([0-9]{1,3})")  # a round and a seat
 
 
 class Intake:
@@ -186,7 +188,10 @@ class _Taken:
         elif event.mentions_us or event.direct:
             addressed = True
         else:
-            addressed = engaged and event.in_thread and not event.mentions_others
+            # A command is ours, whoever is named in it; a question may be for those who are.
+            commands = typed is not None and typed[0] != MISSPELT
+            to_others = event.mentions_others and not commands
+            addressed = engaged and event.in_thread and not to_others
         if (addressed or known) and messages.is_gone(event.key, event.message_id):
             return
         to_us_by_name = event.mentions_us or event.direct
@@ -351,9 +356,9 @@ class _Taken:
         verb, _, argument = event.text.partition(":")
         if verb == "form":
             return self._form_button(argument)
-        seat = ""
+        place = ""
         if verb == "next":
-            argument, _, seat = argument.partition(":")
+            argument, _, place = argument.partition(":")
         turn = turns.get_turn(int(argument)) if _NUMBER.fullmatch(argument) else None
         try:
             self.intake.door.check(event.author)
@@ -371,8 +376,8 @@ class _Taken:
                     return self.acts.retry(conversation, turn)
                 case "go":
                     return go_on(self.acts, turn)
-                case "next" if _NUMBER.fullmatch(seat):
-                    return next_of(self.acts, turn, int(seat))
+                case "next" if found := _PLACE.fullmatch(place):
+                    return next_of(self.acts, turn, int(found[1]), int(found[2]))
                 case _:
                     raise BadInput("This button is from another version of Moot.")
         except (NotAllowed, BadInput) as error:

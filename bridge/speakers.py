@@ -10,6 +10,7 @@ from core.model import Conversation, Reply, Run, Turn
 from core.records import runs, turns
 from core.rounds import show_header, skip
 from core.table import speaker
+from core.words import seat_name
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
@@ -34,9 +35,10 @@ def next_speaker(acts: Acts, conversation: Conversation, name: str) -> Reply | N
     return _skip(acts, turn, chosen)
 
 
-def next_of(acts: Acts, turn: Turn, seat: int) -> Reply | None:
-    """The ``Next`` button: skip this seat's speaker, whoever else speaks."""
-    return _skip(acts, turn, [run for run in _speaking(turn) if run.step.seat == seat])
+def next_of(acts: Acts, turn: Turn, round_: int, seat: int) -> Reply | None:
+    """The ``Next`` button: skip this seat's speaker of this round, whoever else speaks."""
+    here = (round_, seat)
+    return _skip(acts, turn, [r for r in _speaking(turn) if (r.step.round, r.step.seat) == here])
 
 
 def go_on(acts: Acts, turn: Turn) -> Reply | None:
@@ -55,10 +57,10 @@ def _speaking(turn: Turn) -> list[Run]:
 
 
 def _names(turn: Turn, run: Run) -> set[str]:
-    """What a speaker may be called: persona, engine, or both."""
+    """What a speaker may be called: persona, engine, or both, as typed or as shown."""
     seat = speaker(turn, run.step, runs.runs_of(turn.id))
-    whole = f"{seat.persona}:{seat.engine}"
-    return {text.casefold() for text in (seat.name, seat.engine, whole) if text}
+    names = (seat.name, seat.engine, f"{seat.persona}:{seat.engine}", seat_name(seat))
+    return {text.casefold() for text in names if text}
 
 
 def _skip(acts: Acts, turn: Turn, chosen: Sequence[Run]) -> Reply | None:

@@ -65,13 +65,16 @@ def say_findings(found: Sequence[Finding]) -> str:
     """The open findings, the gravest first, and how many are closed."""
     opened = [finding for finding in found if finding.state == "open" and not finding.withdrawn]
     closed = len(found) - len(opened)
+    are = "is" if closed == 1 else "are"
     if not opened:
-        more = f" {closed} are closed or withdrawn." if closed else ""
+        more = f" {closed} {are} closed or withdrawn." if closed else ""
         return f"No open finding.{more} `!finding add [security/high] text` writes one down."
     order = ("critical", "high", "medium", "low")
     opened.sort(key=lambda finding: (order.index(finding.severity), finding.number))
     tail = "`!finding show N` shows one, `!finding close N` closes it."
-    tail += f" {closed} more are closed or withdrawn." if closed else ""
+    tail += (
+        f" {closed} more {'is' if closed == 1 else 'are'} closed or withdrawn." if closed else ""
+    )
     return _listing([finding_line(finding) for finding in opened], tail)
 
 
@@ -122,7 +125,8 @@ def say_decisions(found: Sequence[Decision]) -> str:
         f"**{d.number}** {literal(d.axis)}: {literal(d.decision, LINE_CHARS)}" for d in standing
     ]
     tail = "`!decisions show N` says who agreed."
-    tail += f" {old} earlier ones were superseded or withdrawn." if old else ""
+    were = "earlier one was" if old == 1 else "earlier ones were"
+    tail += f" {old} {were} superseded or withdrawn." if old else ""
     return _listing(lines, tail)
 
 

@@ -15,7 +15,7 @@ from core.table import (
     spent,
     spoke,
 )
-from core.words import literal, seat_name, stop_button
+from core.words import DELETED, literal, seat_name, stop_button
 
 _MARKS = {
     "answered": "✅",
@@ -35,15 +35,15 @@ _STANCES = {"agree": "agrees", "disagree": "disagrees", "abstain": "abstains"}
 MAX_LAST_WORD_CHARS = 400
 
 
-def next_button(turn_id: int, seat: int) -> Button:
-    """Skips a speaker: the seat's number, the synthesizer's after the last."""
-    return Button(f"next:{turn_id}:{seat}", "Next")
+def next_button(turn_id: int, step: Step) -> Button:
+    """Skips a speaker in this round, and in no other should it be pressed late."""
+    return Button(f"next:{turn_id}:{step.round}:{step.seat}", "Next")
 
 
 def run_buttons(turn: Turn, step: Step) -> tuple[Button, ...]:
     """What stands under the status message of a run."""
     stop = stop_button(turn.id)
-    return (next_button(turn.id, step.seat), stop) if turn.kind == "roundtable" else (stop,)
+    return (next_button(turn.id, step), stop) if turn.kind == "roundtable" else (stop,)
 
 
 def show_names(seats: Iterable[Participant]) -> str:
@@ -98,7 +98,7 @@ def header_text(turn: Turn, runs: Sequence[Run], synthesis_id: int = 0) -> str:
     ``synthesis_id`` is the record id of the synthesis, once it is there.
     """
     state = header_state(turn, runs)
-    topic = literal(turn.prompt, 300) if turn.prompt else "*the question was deleted*"
+    topic = literal(turn.prompt, 300) if turn.prompt else f"*{DELETED}*"
     # Who asked: behind a slash command there is no message of theirs.
     lines = [f"**Roundtable** · {state} · asked by {literal(turn.asker)}", "", f"> {topic}", ""]
     last = _newest(runs)
@@ -146,7 +146,11 @@ def _small_print(turn: Turn, runs: Sequence[Run]) -> str:
         said.append(f"{sent}: {calls}, {spent(runs):,} characters")
     if turn.rules.cap_chars and not turn.rules.confirmed:
         said.append(f"budget {turn.rules.cap_chars:,}")
-    text = " · ".join(said)
+    return _begun(" · ".join(said))
+
+
+def _begun(text: str) -> str:
+    """A sentence's first letter; names in it stay as they are."""
     return text[0].upper() + text[1:]
 
 
@@ -167,7 +171,7 @@ def held_text(turn: Turn, forecast: Forecast) -> str:
     """What asks for a person's word before a roundtable that would cost much."""
     return (
         f"⏸️ This roundtable may send more than its budget of {turn.rules.cap_chars:,} characters. "
-        f"{forecast_text(forecast).capitalize()}. **Go on** lifts the budget for this roundtable; "
+        f"{_begun(forecast_text(forecast))}. **Go on** lifts the budget for this roundtable; "
         "fewer rounds or participants make it smaller. Other questions here go on meanwhile."
     )
 

@@ -251,7 +251,8 @@ def skip(turn: Turn, run: Run, who: str, voice: Voice, now: float) -> bool:
     seat = seat_at(turn, run.step)
     if not later:
         tell(turn, replace(run, state="skipped", answer=""), now)
-    text = f"⏭️ {literal(seat_name(seat))} was skipped by {literal(who)}; the others go on."
+    rest = "; the others go on" if run.step.round < turn.rounds else ""
+    text = f"⏭️ {literal(seat_name(seat))} was skipped by {literal(who)}{rest}."
     post_notice(turn, text, voice, now, run_id=run.id)
     show_header(turn, voice, now)
     return True

@@ -36,6 +36,10 @@ What a team keeps, each with a number; a word alone lists.
 in it, `!branch adopt` brings the outcome back and `!branch discard` closes it"""
 
 
+DELETED = "the question was deleted"
+# Controls, and what turns the direction of the rest of a line, which is ours.
+_TURNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+
 FRESH = {
     "session-lost": (
         "The engine's own session was gone: it was started afresh with the full context."
@@ -87,7 +91,7 @@ def say_status(waiting: Sequence[Turn], owed: int, dead: int, now: float) -> str
     for turn in waiting:
         seats = ", ".join(seat_name(seat) for seat in turn.seats)
         age = int(now - turn.queued_at)
-        what = literal(turn.prompt, 80)
+        what = literal(turn.prompt, 80) if turn.prompt else f"*{DELETED}*"
         lines.append(f"- {turn.state}, {age} s: {what} → {seats} (asked by {literal(turn.asker)})")
     text = "\n".join(lines) if lines else "Nothing runs or waits here."
     if owed:
@@ -119,6 +123,6 @@ def _looked_up(items: Iterable[tuple[str, str, int, str]]) -> str:
 
 def literal(text: str, limit: int = 80) -> str:
     """Somebody's words or name inside our Markdown: one line, shown as written, never markup."""
-    line = " ".join(text.split())
+    line = " ".join(_TURNS.sub("", text).split())
     line = line if len(line) <= limit else line[: limit - 1] + "…"
     return re.sub(r"([\\`*_{}\[\]<>#|~!])", r"\\\1", line)

@@ -18,7 +18,6 @@ from core.blocks import (
     Consensus,
     FindingBlock,
     PlanBlock,
-    Position,
     SubtaskDone,
     Verdict,
     split_blocks,
@@ -39,7 +38,8 @@ from core.model import (
 )
 from core.records import filing, findings, ledger, plans, runs
 from core.records.tables import ArtifactRow, DecisionRow, FindingRow, PlanRow
-from core.words import literal
+from core.table import positions
+from core.words import literal, seat_name
 
 
 def apply_blocks(
@@ -244,7 +244,7 @@ class _Desk:
         ]
 
     def _decide(self, agreed: Agreed, *, one: bool) -> Decision | None:
-        made = filing.made_in(DecisionRow, self.origin)
+        made = [row for row in filing.made_in(DecisionRow, self.origin) if not row.superseded_by]
         if any((row.axis, row.decision) == (agreed.axis, agreed.decision) for row in made):
             return None
         return ledger.decide(
@@ -263,19 +263,19 @@ class _Desk:
         With several decisions only the synthesis tells the axes apart, so it goes first there.
         Whoever did not sit at the table is not named.
         """
-        own: dict[str, str] = {}
-        for run in runs.runs_of(self.turn.id):
-            if run.position and run.step.seat < len(self.turn.seats):
-                position = Position.model_validate_json(run.position)
-                own[self.turn.seat_of(run.step).name] = position.stance
+        seats = self.turn.seats
+        own = positions(self.turn, runs.runs_of(self.turn.id))
         told = {who.strip().casefold(): stance for who, stance in agreed.stances.items()}
-        stances: dict[str, str] = {}
-        for name in (seat.name for seat in self.turn.seats):
-            said, claimed = own.get(name), told.get(name.casefold())
+        stances: list[tuple[str, str]] = []
+        for number, seat in enumerate(seats):
+            said = own[number].stance if number in own else None
+            whole = seat_name(seat)
+            claimed = told.get(whole.casefold()) or told.get(seat.name.casefold())
             stance = (said or claimed) if one else (claimed or said)
+            alone = sum(other.name == seat.name for other in seats) == 1
             if stance:
-                stances[name] = stance
-        return list(stances.items())
+                stances.append((seat.name if alone else whole, stance))
+        return stances
 
 
 def _listed(found: Sequence[Finding]) -> list[str]:
@@ -286,7 +286,7 @@ def _listed(found: Sequence[Finding]) -> list[str]:
 
 
 def _settled(decision: Decision) -> str:
-    line = f"- {decision.number}. {literal(decision.axis)}: {literal(decision.decision, 300)}"
+    line = f"- **{decision.number}** {literal(decision.axis)}: {literal(decision.decision, 300)}"
     if decision.stances:
         line += f" ({', '.join(f'{literal(name, 40)}: {s}' for name, s in decision.stances)})"
     return line + (f"; supersedes {decision.supersedes}" if decision.supersedes else "")

@@ -200,7 +200,7 @@ def waiting(conversation_id: int) -> tuple[Turn, ...]:
 
 
 def waiting_in_channel(chat: str, space: str, channel: str) -> tuple[Turn, ...]:
-    """Turns that run, wait or are held anywhere in a channel, in order."""
+    """Turns that run, wait or are held in a channel, in order; none of its private threads."""
     rows = (
         TurnRow.select()
         .join(ConversationRow)
@@ -208,6 +208,7 @@ def waiting_in_channel(chat: str, space: str, channel: str) -> tuple[Turn, ...]:
             (ConversationRow.chat == chat)
             & (ConversationRow.space == space)
             & (ConversationRow.channel == channel)
+            & ~ConversationRow.apart
             & TurnRow.state.in_(_WAITING)
         )
         .order_by(TurnRow.id)

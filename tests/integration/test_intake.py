@@ -16,8 +16,17 @@ from bridge.commands import Names
 from bridge.intake import Intake
 from bridge.tables import Setup, Tables
 from bridge.team_acts import Ground
-from core.model import Author, ChatEvent, ConversationKey, Participant, Project, Step, TableRules
-from core.records import messages, outbox, turns
+from core.model import (
+    Author,
+    ChatEvent,
+    ConversationKey,
+    Outcome,
+    Participant,
+    Project,
+    Step,
+    TableRules,
+)
+from core.records import messages, outbox, runs, turns
 from core.records.search import search
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
@@ -466,6 +475,58 @@ async def test_a_strangers_name_is_no_markup_of_ours(house):
     [(_, text)] = await house.posts()
     assert "**Eve**" not in text
     assert "[bank](" not in text
+
+
+async def test_a_topic_deleted_while_it_runs_is_quoted_by_no_later_post(house):
+    await house.say("!rt secret plan", mention=True, at="1", public=True)
+    await house.records.do(turns.claim, (), 1.0)
+    await house.say("", kind="delete", at="1", event_id="del-1")
+    told = [(await house.act("command", "", command="status", event_id="e1")).text]
+    which = await house.act("command", "", command="stop", event_id="e2")
+    told += [button.label for button in which.buttons]
+    for number, word in enumerate(("!status", "!stop"), 2):
+        await house.say(word, at=str(number), root="1")
+    told += [text for _, text in await house.posts()]
+    assert any("· stopped ·" in text for text in told)
+    assert sum("deleted" in text for text in told) >= 4
+    assert "secret" not in str(told)
+
+
+async def test_a_private_threads_questions_are_not_listed_in_its_channel(house):
+    await house.say("why so secret?", at="1", root="9", mention=True, apart=True)
+    assert "secret" not in (await house.act("command", "", command="status")).text
+    reply = await house.act("command", "", command="stop", event_id="e2")
+    assert reply.text == "Nothing runs or waits in this channel."
+    await house.say("!status", at="2", root="9", apart=True)
+    assert "so secret" in (await house.posts())[-1][1]
+
+
+async def test_a_late_next_skips_nobody_of_another_round(house):
+    await house.say("!rt tabs?", mention=True)
+    turn = (await house.records.do(turns.claim_up_to, 1, (), 1.0))[0]
+
+    def speak(name, step):
+        seat = turn.seats[0]
+        runs.open_run(name, turn, step, seat, can_write=False, receipt={}, status=None, now=1.0)
+
+    await house.records.do(speak, "r1", Step(0, 0))
+    done = Outcome("answered", text="yes")
+    await house.records.do(
+        lambda: runs.settle_run("r1", "answered", done, answer="yes", pulls=(), now=2.0)
+    )
+    await house.records.do(speak, "r2", Step(1, 0))
+    assert "Nobody speaks" in (await house.act("button", "next:1:0:0", event_id="b1")).text
+    assert house.skipped == []
+    assert (await house.act("button", "next:1:1:0", event_id="b2")).text == "Skipped."
+    assert house.skipped == [(1, (Step(1, 0),))]
+
+
+async def test_a_command_is_ours_whoever_is_named_in_it(house):
+    await house.say("start", mention=True)
+    await house.say("!rt would @Lee like tabs?", at="2", root="1", others=True)
+    await house.say("!stpo @Lee", at="3", root="1", others=True)
+    assert [prompt for prompt, _ in await house.turns()] == ["start", "would @Lee like tabs?"]
+    assert not any("stpo" in text for _, text in await house.posts())
 
 
 @contextmanager

@@ -97,7 +97,7 @@ async def test_findings_artifacts_and_long_lists(house):  # noqa: F811
     listed = (await said(house))[-1]
     assert listed.startswith("- **20** it burns (critical, general)")
     assert "- … and 4 more" in listed
-    assert "1 more are closed" in listed
+    assert "1 more is closed" in listed
     await house.say("!finding 1", at="23", root="1")
     assert "(open, low, security), by Kim\n\na *b*" in (await said(house))[-1]
     await house.say("!artifact add Notes\n\n```\nx\n```", at="24", root="1")

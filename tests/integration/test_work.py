@@ -180,18 +180,50 @@ async def test_only_the_synthesis_of_a_roundtable_settles_anything(records):
         assert ledger.list_decisions(scene_of(here)) == ()
         positioned(turn, CRITIC, 1, '{"stance": "disagree"}')
         [notice] = applied(here, turn, CONSENSUS, turn.synthesis)
-        assert "1. storage: SQL (architect: agree, critic: disagree)" in notice
+        assert "**1** storage: SQL (architect: agree, critic: disagree)" in notice
         assert applied(here, turn, CONSENSUS, turn.synthesis) == ()
         later = asked(here, "roundtable", (ARCHITECT, CRITIC))
         text = "<!-- consensus\n- Storage: files\n- auth: JWT\n-->"
         [notice] = applied(here, later, text, later.synthesis)
-        assert "2. Storage: files; supersedes 1" in notice
+        assert "**2** Storage: files; supersedes 1" in notice
         return ledger.list_decisions(scene_of(here))
 
     last, second, first = await records.do(story)
     assert first.stances == (("architect", "agree"), ("critic", "disagree"))
     assert (first.superseded_by, second.supersedes, last.supersedes) == (2, 1, 0)
     assert (first.confidence, first.origin.message_id) == (0.9, 7)
+
+
+async def test_two_of_one_persona_are_told_apart_by_their_engines(records):
+    def story():
+        here = conversation()
+        seats = (Participant("claude", "critic"), Participant("codex", "critic"), ARCHITECT)
+        turn = asked(here, "roundtable", seats)
+        positioned(turn, seats[0], 0, '{"stance": "disagree"}')
+        positioned(turn, seats[1], 1, '{"stance": "agree"}')
+        stances = '{"architect (claude)": "agree"}'
+        block = f'<!-- consensus {{"axis": "a", "decision": "b", "stances": {stances}}} -->'
+        applied(here, turn, block, turn.synthesis)
+        return ledger.list_decisions(scene_of(here))
+
+    [decision] = await records.do(story)
+    assert decision.stances == (
+        ("critic (claude)", "disagree"),
+        ("critic (codex)", "agree"),
+        ("architect", "agree"),
+    )
+
+
+async def test_what_a_synthesis_says_last_of_an_axis_stands(records):
+    def story():
+        here = conversation()
+        turn = asked(here, "roundtable", (ARCHITECT, CRITIC))
+        said = "<!-- consensus\n- storage: SQL\n- storage: files\n- storage: SQL\n-->"
+        applied(here, turn, said, turn.synthesis)
+        return ledger.list_decisions(scene_of(here), standing=True)
+
+    [stands] = await records.do(story)
+    assert (stands.decision, stands.supersedes) == ("SQL", 2)
 
 
 async def test_words_of_a_block_are_no_markup_in_a_notice(records):

@@ -96,6 +96,8 @@ def test_what_asks_says_how_much_and_what_to_do():
     forecast = Forecast(7, 91_000, 22_750, 0.0, ("claude",), 1_500)
     turn = replace(a_table(cap_chars=50_000), state="held", forecast=forecast)
     text = held_text(turn, forecast)
+    assert "Forecast: up to" in text
+    assert "no Pulls" in text
     assert "budget of 50,000 characters" in text
     assert "up to 7 calls, 91,000 characters, about 22,750 tokens" in text
     assert "cost unknown (claude told none)" in text

@@ -71,6 +71,11 @@ def test_somebodys_words_are_one_line_and_no_markup():
         assert node + "(" not in shown
 
 
+def test_nobodys_name_turns_the_rest_of_our_line():
+    assert literal("Eve \u202egnihton\x1b[31m\u2066 ok") == "Eve gnihton\\[31m ok"
+    assert literal("👩\u200d💻 가나다 می\u200cخواهم") == "👩\u200d💻 가나다 می\u200cخواهم"
+
+
 def test_an_unknown_run_is_said():
     assert "There is no run" in say_context((), "ab*c")
     assert say_context((), "") == "No run yet in this thread."
