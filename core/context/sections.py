@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from core.context.budget import Want
 from core.context.frame import fit, one_line, theirs
 from core.context.roundtable import POSITION, roundtable_part
-from core.context.rules import KIND_HELP as KIND_HELP
 from core.context.rules import marker, rules
 from core.context.speakers import Speakers, agent_key, participant_label
 from core.context.window import Window
