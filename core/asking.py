@@ -59,6 +59,8 @@ def ways_to_ask(
     pulled: Sequence[PulledResult],
     session: EngineSession | None = None,
     smaller: ContextPack | None = None,
+    *,
+    renewed: bool = False,
 ) -> tuple[Asking, ...]:
     """How to ask: in the session that goes on where there is one, else (or then) in a new one.
 
@@ -72,6 +74,7 @@ def ways_to_ask(
         pulled: what the last of them asked for.
         session: the participant's session, where delta delivery is on.
         smaller: the same with a smaller budget, for a model that may hold little.
+        renewed: a message was edited or deleted since the chain began: its session may hold it.
     """
     if not chain:
         less = (Asking(smaller, mends=TOO_LONG, reduced=True),) if smaller is not None else ()
@@ -86,7 +89,7 @@ def ways_to_ask(
         replace(pack, prompt=_follow_up(request, pulled, faults, earlier)), mends=ROTATES
     )
     name = chain[-1].session
-    if traits is None or not traits.resumes or not name:
+    if traits is None or not traits.resumes or not name or renewed:
         return (afresh,)
     base = session.known if session is not None and session.session == name else Known()
     brought = tuple(f"pulled {p.pull.kind}: {len(p.hits)} found" for p in pulled)
@@ -131,11 +134,16 @@ class Sitting:
         key: whose session it is; ``None`` where sessions are not kept (the engine has none, or the
             settings say so).
         found: the session that can be gone on with.
+        trusted: whether a member asks, and not a guest: a guest's question goes to no session that
+            was told what only members may draw from.
     """
 
-    def __init__(self, key: SessionKey | None, found: EngineSession | None) -> None:
+    def __init__(
+        self, key: SessionKey | None, found: EngineSession | None, *, trusted: bool = False
+    ) -> None:
         self._key = key
-        self.found = found
+        self.found = None if found is not None and found.wide and not trusted else found
+        self._trusted = trusted
         self._row = 0
         self._asking: Asking | None = None
         self._compacted = False
@@ -159,6 +167,8 @@ class Sitting:
             known = asking.base if asking.follow_up else asking.base.while_told(asking.pack)
             self._row = self.found.id
             sessions.go_on(self._row, known, now)
+        if sessions.of_others(asking.pack):
+            self.drawing()
 
     def rotate(self, why: str, asking: Asking, now: float) -> None:
         """The session cannot be gone on with: the question goes to a new one."""
@@ -166,6 +176,11 @@ class Sitting:
             sessions.end(self._row, why)
         self._spoke = self._compacted = False
         self.open(asking, now)
+
+    def drawing(self, kinds: Iterable[str] = sessions.DRAWS) -> None:
+        """It is about to be told what Pulls of these kinds bring."""
+        if self._row and any(kind in sessions.DRAWS for kind in kinds):
+            sessions.drew(self._row, wide=self._trusted)
 
     def heard(self, kind: str) -> None:
         """The engine said something (any thread)."""
@@ -182,14 +197,12 @@ class Sitting:
         if self._row and self._asking is not None:
             sessions.unsure(self._row, self._after().compacted())
 
-    def settle(self, outcome: Outcome, visible: str, pulled: Iterable[str] = ()) -> None:
-        """The run is over; ``visible`` is what it said, ``pulled`` the kinds that it pulled."""
+    def settle(self, outcome: Outcome, visible: str) -> None:
+        """The run is over; ``visible`` is what it said."""
         if not self._row or self._asking is None or self._key is None:
             return
         if outcome.session:
             sessions.named(self._row, outcome.session)
-        if any(kind in sessions.DRAWS for kind in pulled):
-            sessions.drew(self._row)
         if outcome.kind == "answered" or (outcome.kind == "empty" and outcome.usage.output_tokens):
             own = digest(participant_label(self._key.seat), "", visible)
             known = self._after().with_own(own)

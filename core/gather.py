@@ -27,6 +27,7 @@ from core.model import (
 )
 from core.pull import KINDS, problem
 from core.records import messages
+from core.records.changes import changes as count_changes
 from core.records.thread import Records
 from core.sources.personas import PROJECT_FOLDER, persona_text
 from core.sources.port import Source
@@ -42,10 +43,16 @@ SOURCE_DEADLINE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The shared facts of one round, and the newest record they hold."""
+    """The shared facts of one round, the newest record they hold, and how old they are.
+
+    ``changes`` as ``core.records.changes`` counts; ``first`` as it was when the round was
+    first loaded.
+    """
 
     facts: PackFacts
     newest_id: int
+    changes: tuple[int, int]
+    first: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,7 @@ class _Read:
     said: tuple[Message, ...]
     total: int
     offers: tuple[Offer, ...]
+    changes: tuple[int, int]
 
 
 class Gather:
@@ -108,14 +116,33 @@ class Gather:
         return pull_kinds(self._sources)
 
     async def facts(self, round_number: int) -> PackFacts:
-        """The facts for a participant of this round, with what was said since they were loaded."""
+        """The facts for a participant of this round, with what was said since they were loaded.
+
+        They are loaded anew when a message was edited or deleted since: erased words reach nobody
+        whose turn comes later.
+        """
         async with self._loading:  # the participants of a parallel round come at once
             loaded = self._rounds.get(round_number)
-            if loaded is None:
-                loaded = self._rounds[round_number] = await self._load()
-                return loaded.facts
-        said = await self._records.do(messages.since, self._conversation.id, loaded.newest_id)
-        return replace(loaded.facts, fresh=belonging(said, self.scene))
+            if loaded is not None:
+                said, changes = await self._records.do(self._news, loaded)
+                if changes == loaded.changes:
+                    return replace(loaded.facts, fresh=belonging(said, self.scene))
+            loaded = self._rounds[round_number] = await self._load(loaded)
+            return loaded.facts
+
+    def renewed(self, round_number: int) -> bool:
+        """Whether a message was edited or deleted since this round was first loaded."""
+        loaded = self._rounds.get(round_number)
+        return loaded is not None and loaded.changes != loaded.first
+
+    def out_of_date(self, round_number: int) -> Callable[[], bool]:
+        """To be called on the records' thread: was one edited or deleted since the facts of now?"""
+        loaded = self._rounds[round_number]
+        return lambda: count_changes(self._conversation.id) != loaded.changes
+
+    def _news(self, loaded: Loaded) -> tuple[tuple[Message, ...], tuple[int, int]]:
+        here = self._conversation.id
+        return messages.since(here, loaded.newest_id), count_changes(here)
 
     async def persona(self, seat: Participant) -> str:
         """The seat's role document, the project's own before the shipped one."""
@@ -145,14 +172,14 @@ class Gather:
             _failed(source, error)
             return PulledResult(pull, (), f"{source.name} could not be asked just now", failed=True)
 
-    async def _load(self) -> Loaded:
+    async def _load(self, before: Loaded | None = None) -> Loaded:
         self._on_load()
         outside = [s for s in self._sources if s.where == "outside" and s.offer]
-        read, (stack, notes), found = await asyncio.gather(
-            self._records.do(self._read),
-            self._stack(),
-            asyncio.gather(*(self._offer(s) for s in outside)),
+        (stack, notes), found = await asyncio.gather(
+            self._stack(), asyncio.gather(*(self._offer(s) for s in outside))
         )
+        # Last, since what is outside may take seconds: what was deleted meanwhile is not told.
+        read = await self._records.do(self._read)
         said = belonging(read.said, self.scene)
         offers = [*read.offers, *found]
         facts = PackFacts(
@@ -164,7 +191,8 @@ class Gather:
             sources=_merged(offer.candidates for offer in offers),
             notes=(*self._notes, *notes, *(note for offer in offers for note in offer.notes)),
         )
-        return Loaded(facts, max((message.id for message in read.said), default=0))
+        newest = max((message.id for message in read.said), default=0)
+        return Loaded(facts, newest, read.changes, before.first if before else read.changes)
 
     def _read(self) -> _Read:
         """Everything from the rows, in one transaction."""
@@ -177,7 +205,8 @@ class Gather:
                     offers.append(source.offer(scene))
                 except Exception as error:  # noqa: BLE001 - an empty section, and said so
                     offers.append(_failed(source, error))
-        return _Read(said, messages.count(self._conversation.id), tuple(offers))
+        total = messages.count(self._conversation.id)
+        return _Read(said, total, tuple(offers), count_changes(self._conversation.id))
 
     async def _offer(self, source: Source) -> Offer:
         assert source.offer is not None

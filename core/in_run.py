@@ -39,6 +39,9 @@ class InRun:
         found: what this chain has pulled before, by markers too; filled up here.
         max_pulls: calls that are answered; repeated and wrong ones count as well.
         left_chars: characters that all answers of the run may hold together.
+        drawing: told the kind before anything is looked up.
+        outdated: whether a message was edited or deleted since the run began: what was found
+            before is looked up anew. Both are called on the records' thread.
         deadline_s: seconds until a slow source is left behind.
     """
 
@@ -49,6 +52,8 @@ class InRun:
     found: Found
     max_pulls: int
     left_chars: int
+    drawing: Callable[[Sequence[str]], None] = lambda _: None
+    outdated: Callable[[], bool] = lambda: False
     deadline_s: float = DEADLINE_S
     _calls: int = 0
     _asking: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -81,10 +86,11 @@ class InRun:
             self._asking.discard(key)
 
     async def _look_up(self, pull: Pull, key: tuple[str, str]) -> str:
-        if key in self.found:
+        if key in self.found and not await self.records.do(self.outdated):
             text = self._bounded(self.found[key], _AGAIN)
             await self.records.do(runs.add_chars, self.run_id, len(text))
             return text
+        await self.records.do(self.drawing, (pull.kind,))
         (result,) = await self.resolve((pull,))
         text = self._bounded(result)
         await self.records.do(

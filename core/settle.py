@@ -22,7 +22,7 @@ from core.model import (
     TurnState,
 )
 from core.pull import split_markers
-from core.records import messages, outbox, runs, turns
+from core.records import messages, outbox, runs, sessions, turns
 from core.rounds import (
     GOING,
     Teller,
@@ -187,6 +187,7 @@ def end_of_turn(turn_id: int, teller: Teller) -> TurnState:
     ended = turns.end_turn(turn_id, "done" if answered else "failed", "", teller.now)
     turn = turns.get_turn(turn_id)
     assert turn is not None
+    _forget_deleted(turn)
     if turn.kind == "roundtable":
         let_go_all(teller, turn)
         if ended:
@@ -194,6 +195,12 @@ def end_of_turn(turn_id: int, teller: Teller) -> TurnState:
     if turn.state != "cancelled":
         show_header(turn, teller.voice, teller.now)
     return turn.state
+
+
+def _forget_deleted(turn: Turn) -> None:
+    """A question deleted while it was worked on was told to the end: no session goes on with it."""
+    if messages.is_deleted(turn.prompt_message_id):
+        sessions.end_told(turn.conversation_id, turn.queued_at)
 
 
 def settle_cut(run_id: str, voice: Voice, now: float) -> None:
@@ -235,6 +242,7 @@ def fail_turn(turn_id: int, teller: Teller) -> None:
         return
     turn = turns.get_turn(turn_id)
     assert turn is not None
+    _forget_deleted(turn)
     let_go_all(teller, turn)
     text = f"⚠️ Something went wrong inside Moot (turn {turn_id}; the log says what)."
     post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))

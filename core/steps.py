@@ -116,11 +116,16 @@ class Table:
         pack = build_context_pack(request, facts)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
+        renewed = self.gather.renewed(step.round)
         found = self.found.setdefault((step.round, step.seat), {})
+        if renewed:
+            found.clear()
         found.update((identity(result.pull), result) for result in pulled if not result.failed)
         traits = self._traits(seat)
         smaller = _smaller(request, pack, facts)
-        asking = ways_to_ask(pack, request, traits, chain, pulled, sitting.found, smaller)
+        asking = ways_to_ask(
+            pack, request, traits, chain, pulled, sitting.found, smaller, renewed=renewed
+        )
         opened = time.time()
 
         def open_() -> bool:
@@ -138,6 +143,7 @@ class Table:
             )
             if there:
                 sitting.open(asking[0], opened)
+                sitting.drawing(item.pull.kind for item in pulled)
             return there
 
         opening = asyncio.ensure_future(self.house.records.do(open_))
@@ -152,6 +158,9 @@ class Table:
 
         try:
             in_run = self._in_run(run_id, request, found, resolve)
+            if in_run is not None:
+                in_run.drawing = sitting.drawing
+                in_run.outdated = self.gather.out_of_date(step.round)
             how = _How(run_id, scratch, request, sitting, in_run, row_is_there)
             outcome, fresh = await self._ask(how, asking)
         finally:
@@ -175,8 +184,7 @@ class Table:
 
         def close() -> RunState:
             closed = close_step(closing, teller)
-            kinds = (*(kind for kind, _ in found), *(item.pull.kind for item in pulled))
-            sitting.settle(outcome, visible_of(outcome.text), kinds)
+            sitting.settle(outcome, visible_of(outcome.text))
             return closed
 
         state = await self.house.records.insist(close)
@@ -239,7 +247,8 @@ class Table:
         key = session_key(request, self.turn, self.project.path, traits)
         if key is None or not self.house.policy.sessions:
             return Sitting(None, None)
-        return Sitting(key, await self.house.records.do(sessions.find, key))
+        found = await self.house.records.do(sessions.find, key)
+        return Sitting(key, found, trusted=self.turn.asker_trusted)
 
     async def _pulls_in_run(self, seat: Participant) -> bool:
         engine = self.house.engines.get(seat.engine)

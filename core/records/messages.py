@@ -18,6 +18,7 @@ from core.model import (
     Said,
 )
 from core.records import sessions
+from core.records.changes import note_deletion, note_edit
 from core.records.derived import forget
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
@@ -224,6 +225,7 @@ def change_text(key: ConversationKey, platform_id: str, text: str, now: float) -
     MessageRow.update(text=text, edited_at=now).where(MessageRow.id == row.id).execute()
     _index(row.id, text)
     forget([row.id])
+    note_edit(row.conversation_id)
     return row.id
 
 
@@ -236,6 +238,7 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
     MessageIndex.delete().where(MessageIndex.rowid == row.id).execute()
     forget([row.id])
     sessions.end_told(row.conversation_id, row.sent_at)
+    note_deletion()
     return row.id
 
 

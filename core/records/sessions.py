@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.context.delta import Known, load_known
-from core.model import Participant
+from core.model import ContextPack, Participant
 from core.records.prepared import Prepared
 from core.records.tables import EngineSessionRow
 
@@ -29,11 +29,15 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True)
 class EngineSession:
-    """A session that can be gone on with."""
+    """A session that can be gone on with.
+
+    ``wide``: it may have been told what only a member's question may draw from.
+    """
 
     id: int
     session: str
     known: Known
+    wide: bool = False
 
 
 _live = Prepared(
@@ -58,7 +62,7 @@ def find(key: SessionKey) -> EngineSession | None:
     """The session to go on with, if there is one whose id is known."""
     for row in _live.rows(**_values(key)):
         if row.session:
-            return EngineSession(row.id, row.session, load_known(row.known))
+            return EngineSession(row.id, row.session, load_known(row.known), row.wide)
     return None
 
 
@@ -78,6 +82,11 @@ def begin(key: SessionKey, parent: str, known: Known, now: float) -> int:
 def go_on(session_id: int, known: Known, now: float) -> None:
     """A session is about to be told more."""
     _change(session_id, known=known.dump(), used_at=now)
+
+
+def of_others(pack: ContextPack) -> bool:
+    """Whether a pack tells what other conversations hold."""
+    return any(section.name in FROM_OTHERS for section in pack.sections)
 
 
 def named(session_id: int, name: str) -> None:
@@ -112,9 +121,12 @@ def end(session_id: int, why: str) -> None:
     _end(session_id, why)
 
 
-def drew(session_id: int) -> None:
-    """It was told what other conversations hold (a Pull of memory)."""
-    _change(session_id, drew=True)
+def drew(session_id: int, *, wide: bool) -> None:
+    """It is about to be told what other conversations hold: that stays so, whatever comes after.
+
+    ``wide``: as a member's question may see it.
+    """
+    _change(session_id, drew=True, **({"wide": True} if wide else {}))
 
 
 def end_told(conversation_id: int, sent_at: float) -> int:

@@ -125,7 +125,10 @@ class EngineSessionRow(Table):
     state = TextField(default="live")  # live | ended
     why = TextField(default="")  # why it ended, in a word
     known = TextField(default="{}")  # core.context.delta.Known
-    drew = BooleanField(default=False)  # it was told what other conversations hold, by a Pull
+    drew = BooleanField(
+        default=False
+    )  # it was told, or perhaps told, what other conversations hold
+    wide = BooleanField(default=False)  # and a member asked: what a guest may not be told
     failures = IntegerField(default=0)  # runs in a row that broke without an answer
     opened_at = FloatField()
     used_at = FloatField()

@@ -1,0 +1,35 @@
+"""How often messages were edited and deleted: what was read before the last time is out of date."""
+
+from __future__ import annotations
+
+from core.records.prepared import Prepared
+from core.records.tables import MetaRow
+
+_DELETED = "messages-deleted"
+_EDITED = "messages-edited:{}"
+
+_noted = Prepared(MetaRow, lambda name: MetaRow.select().where(MetaRow.name == name))
+
+
+def changes(conversation_id: int) -> tuple[int, int]:
+    """How many messages were deleted anywhere, and how many edits there were in a conversation."""
+    return _count(_DELETED), _count(_EDITED.format(conversation_id))
+
+
+def note_deletion() -> None:
+    """A message was deleted: its words may have been read for any conversation."""
+    _note(_DELETED)
+
+
+def note_edit(conversation_id: int) -> None:
+    """A message of this conversation was edited."""
+    _note(_EDITED.format(conversation_id))
+
+
+def _count(name: str) -> int:
+    row = _noted.first(name=name)
+    return int(row.value) if row else 0
+
+
+def _note(name: str) -> None:
+    MetaRow.insert(name=name, value=str(_count(name) + 1)).on_conflict_replace().execute()
