@@ -256,9 +256,11 @@ async def run(
             await play.history(sessions=start != "cold", late=start == "all_at_the_end")
             director.measuring = True
             await play.do(_trace, director.statements.append)
-            await play.roundtable(ROUNDS, mode=mode)
+            try:
+                await play.roundtable(ROUNDS, mode=mode)
+            finally:
+                director.over.set()
             await play.do(_trace, None)
-            director.over.set()
     if len(director.seats) != SEATS * ROUNDS:
         raise RuntimeError(f"{len(director.seats)} calls instead of {SEATS * ROUNDS}")
     return Measured(director.seats, director.loads)
