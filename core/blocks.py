@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from core.ground import MAX_BLOCK_CHARS, BlockSieve, RawBlock
 from core.model import Severity
+from core.pull import split_markers
 
 Stance = Literal["agree", "disagree", "abstain"]
 B = TypeVar("B", bound="Block")
@@ -185,6 +186,11 @@ def split_blocks(answer: str) -> Blocks:
             f"{word}: {more} more than the {MAX_BLOCKS} blocks that are read in an answer"
         )
     return Blocks(text, tuple(found), tuple(faults))
+
+
+def visible_of(answer: str) -> str:
+    """What people see of an answer: without markers and blocks."""
+    return split_markers(split_blocks(answer).text)[0].strip()
 
 
 def _read(raw: RawBlock) -> Block:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.model import Button, Forecast, Participant, Run, RunState, Step, Turn
+from core.blocks import visible_of
+from core.model import Button, Forecast, Participant, Run, Step, Turn
 from core.table import (
     absences,
     agreed,
@@ -74,7 +75,10 @@ def is_partial(turn: Turn, runs: Sequence[Run]) -> bool:
     last = [run for run, _ in last_attempts(runs).values()]
     whole = all(run.state == "answered" for run in last)
     silent = any(run.state == "answered" and run.outcome == "empty" for run in last)
-    summed = turn.rules.synthesizer is None or turn.synthesis in last_attempts(runs)
+    summed = turn.rules.synthesizer is None or any(
+        run.step.round == turn.rounds and run.state == "answered" and visible_of(run.answer)
+        for run in last
+    )
     return not whole or silent or not summed or cut_short(turn, runs) == "cap"
 
 
@@ -128,12 +132,14 @@ def _newest(runs: Sequence[Run]) -> dict[tuple[int, int], Run]:
 
 
 def _marked(seat: Participant, run: Run | None, *, over: bool) -> str:
-    return f"{_mark(run.state, over=over) if run else '▫️'} {seat_name(seat)}"
+    return f"{_mark(run, over=over) if run else '▫️'} {seat_name(seat)}"
 
 
-def _mark(state: RunState, *, over: bool) -> str:
+def _mark(run: Run, *, over: bool) -> str:
+    if run.state == "answered" and run.outcome == "empty" and not spoke(run):
+        return _MARKS["failed"]  # it ended well and said nothing: a voice is missing all the same
     # A stop is told before the process has ended and its run is closed.
-    return _MARKS["cancelled" if state == "open" and over else state]
+    return _MARKS["cancelled" if run.state == "open" and over else run.state]
 
 
 def _small_print(turn: Turn, runs: Sequence[Run]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from core.blocks import Blocks, split_blocks
+from core.blocks import Blocks, split_blocks, visible_of
 from core.minutes import (
     capped_text,
     cut_short,
@@ -29,7 +29,6 @@ from core.model import (
     Turn,
     TurnState,
 )
-from core.pull import split_markers
 from core.records import messages, outbox, runs, turns
 from core.table import Course, last_attempts, next_steps, speaker, waits
 from core.words import literal, retry_button, seat_name, stop_button
@@ -134,11 +133,6 @@ def seat_at(turn: Turn, step: Step) -> Participant:
     """Who a step is for, as ``core.table.speaker``; the rows are asked only where they decide."""
     seat = turn.seat_of(step)
     return seat if seat.engine else speaker(turn, step, runs.runs_of(turn.id))
-
-
-def visible_of(answer: str) -> str:
-    """What people see of an answer: without markers and blocks."""
-    return split_markers(split_blocks(answer).text)[0].strip()
 
 
 def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:

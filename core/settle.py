@@ -37,7 +37,7 @@ from core.rounds import (
     tell,
 )
 from core.streams import explain, posing_as_answer
-from core.table import LASTING, waits
+from core.table import LASTING, spoke, waits
 from core.words import (
     FRESH,
     in_run_text,
@@ -181,9 +181,17 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
 
 
 def end_of_turn(turn_id: int, teller: Teller) -> TurnState:
-    """End a turn whose steps are all settled: done if anybody answered, else failed."""
-    last = {(run.step.round, run.step.seat): run for run in runs.runs_of(turn_id)}
+    """End a turn whose steps are all settled: done if anybody answered, else failed.
+
+    A table at which all were silent has failed; a question that was answered by silence has not.
+    """
+    turn = turns.get_turn(turn_id)
+    assert turn is not None
+    done = runs.runs_of(turn_id)
+    last = {(run.step.round, run.step.seat): run for run in done}
     answered = any(run.state == "answered" for run in last.values())
+    if turn.kind == "roundtable":
+        answered = answered and any(spoke(run) for run in done)
     ended = turns.end_turn(turn_id, "done" if answered else "failed", "", teller.now)
     turn = turns.get_turn(turn_id)
     assert turn is not None

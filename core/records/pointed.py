@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.blocks import visible_of
 from core.model import Conversation, ConversationKey
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, RunRow
 
@@ -33,6 +34,8 @@ def thread_at(here: ConversationKey, ids: Sequence[str]) -> int:
 
 def message_at(conversation: Conversation, platform_id: str) -> int:
     """The message of this conversation with this id, an answer of ours too; 0: there is none."""
+    if not platform_id:  # what agents said has no id of its own
+        return 0
     said = MessageRow.get_or_none(
         (MessageRow.conversation == conversation.id) & (MessageRow.platform_id == platform_id)
     )
@@ -52,7 +55,7 @@ def message_at(conversation: Conversation, platform_id: str) -> int:
             (MessageRow.conversation == conversation.id)
             & (MessageRow.turn == run.turn_id)
             & (MessageRow.author_kind == "agent")
-            & (MessageRow.text == run.answer)
+            & (MessageRow.text == visible_of(run.answer))
         )
         .first()
     )

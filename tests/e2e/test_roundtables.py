@@ -303,6 +303,13 @@ async def test_all_fail_and_it_says_so(table):
     assert not speakers(posts)
 
 
+async def test_all_silent_is_failed_too(table):
+    root = await table.rt(f"x? {act('You are', silent='')} {TWO} --rounds 1")
+    posts = await table.over(root, "failed")
+    assert "⚠️ architect (rehearsal), ⚠️ critic (rehearsal)" in posts[0].text
+    assert "architect (rehearsal) in round 1 (empty)" in posts[-1].text
+
+
 # --- people step in ----------------------------------------------------------------------
 
 

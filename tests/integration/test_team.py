@@ -7,8 +7,8 @@ import time
 import pytest
 
 from bridge.team_acts import say_opened
-from core.model import Author, Participant
-from core.records import links, messages
+from core.model import Author, Outcome, Participant, Step
+from core.records import links, messages, outbox, runs, turns
 from core.records.tables import AuditRow, ConversationRow, OutboxRow
 from tests.integration.test_intake import EVE, POLICY, House, house  # noqa: F401 - a fixture
 
@@ -212,6 +212,33 @@ async def test_a_branch_at_a_message_by_its_address(house):  # noqa: F811
     other = "https://x.slack.com/archives/C/p1700000009000100"
     await house.say(f"!branch {other}", at="4", root="1700000001.000100")
     assert "no message of this thread" in (await said(house))[-1]
+
+
+async def test_a_branch_at_an_answer_that_ended_with_a_position(house):  # noqa: F811
+    await house.say("SQL or files?", at="1700000001.000100", mention=True)
+    seat = Participant("claude", "critic")
+
+    def answered():
+        [turn] = turns.claim_up_to(1, (), NOW)
+        runs.open_run(
+            "r1", turn, Step(0, 0), seat, can_write=False, receipt={}, status=None, now=NOW
+        )
+        said = 'Files.\n\n<!-- position {"stance": "agree"} -->'
+        done = Outcome("answered", text=said)
+        runs.settle_run("r1", "answered", done, answer=said, pulls=(), now=NOW)
+        message = messages.add_answer(1, seat, "Files.", turn_id=turn.id, now=NOW)
+        post = outbox.add_post(1, "answer", ["Files."], turn_id=turn.id, run_id="r1", now=NOW)
+        outbox.mark_sent(post, "1700000005.000100", None, NOW)
+        return message
+
+    message = await house.records.do(answered)
+    root = "1700000001.000100"
+    await house.say("!branch https://x.slack.com/archives/C/p170", at="6", root=root)
+    assert "no message of this thread" in (await said(house))[-1]
+    link = "https://x.slack.com/archives/C/p1700000005000100"
+    await house.say(f"!branch {link} files then", at="7", root=root)
+    [made] = await house.records.do(lambda: links.branches_of(1))
+    assert made.message_id == message
 
 
 async def test_help_has_a_second_page(house):  # noqa: F811

@@ -83,6 +83,15 @@ def test_the_header_says_how_it_ended_and_where_the_synthesis_is():
     assert header_text(turn, runs[:2]).startswith("**Roundtable** · partial ·")
 
 
+def test_silence_is_no_voice_and_no_summary():
+    turn = ended(a_table(2, 1, synthesizer=SUMS_UP))
+    silent = replace(a_run(B), outcome="empty")
+    text = header_text(turn, [said(A, "agree"), silent, said(turn.synthesis)])
+    assert "✅ architect (claude), ⚠️ codex" in text
+    only_a_block = replace(a_run(turn.synthesis), answer="<!-- position agree -->")
+    assert "· partial ·" in header_text(turn, [*BOTH, only_a_block])
+
+
 def test_the_header_shows_who_sums_up_while_it_does():
     turn = a_table(2, 1, synthesizer=Participant("", "synthesizer"))
     runs = [*BOTH, a_run(turn.synthesis, "open")]
