@@ -34,6 +34,7 @@ from core.house import House, Policy
 from core.memory.summarise import Summariser
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
+from core.records.scrub import Scrubber
 from core.records.thread import Records
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
@@ -159,6 +160,7 @@ async def running(
             scratch=house.policy.scratch,
             slots=house.slots,
         )
+        scrubber = Scrubber(records)
         intake = Intake(
             records,
             Door((*settings.access.allow, *also_allow)),
@@ -168,6 +170,7 @@ async def running(
             on_post=delivery.wake,
             on_stop=worker.stop,
             on_skip=worker.skip,
+            on_gone=scrubber.wake,
         )
         try:
             if engines[default].traits.in_run_pull:
@@ -176,7 +179,7 @@ async def running(
             await asyncio.to_thread(end_leftovers)
             await summariser.recover()
             async with asyncio.TaskGroup() as group:
-                works = (worker.run(), delivery.run(), summariser.run())
+                works = (worker.run(), delivery.run(), summariser.run(), scrubber.run())
                 loops = [group.create_task(work) for work in works]
                 try:
                     yield Moot(settings, records, intake, worker, delivery, default)

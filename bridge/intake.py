@@ -58,7 +58,8 @@ class Intake:
     """Takes events in and says what to wake.
 
     After the commit ``on_turn`` is called if a turn was queued, ``on_post`` if something is to be
-    posted, ``on_stop`` with the turns whose processes must end, and ``on_skip`` with the steps.
+    posted, ``on_stop`` with the turns whose processes must end, ``on_skip`` with the steps, and
+    ``on_gone`` when words were deleted or changed.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Intake:
         on_post: Callable[[], None],
         on_stop: Callable[[tuple[int, ...]], None],
         on_skip: Callable[[int, tuple[Step, ...]], None],
+        on_gone: Callable[[], None] = lambda: None,
     ) -> None:
         self._records = records
         self._door = door
@@ -81,6 +83,7 @@ class Intake:
         self._on_post = on_post
         self._on_stop = on_stop
         self._on_skip = on_skip
+        self._on_gone = on_gone
         # Messages that are rows already and were found to be meant for us. The rows would say the
         # same; but the second event of a mention comes just when its run is to start.
         self._settled: OrderedDict[str, None] = OrderedDict()
@@ -114,6 +117,8 @@ class Intake:
             self._on_turn()
         if taken.acts.owes:
             self._on_post()
+        if event.kind in ("edit", "delete"):
+            self._on_gone()
         return reply
 
     @property

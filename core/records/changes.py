@@ -7,6 +7,8 @@ from core.records.tables import MetaRow
 
 _DELETED = "messages-deleted"
 _EDITED = "messages-edited:{}"
+_GONE = "words-gone"
+_SCRUBBED = "words-scrubbed"
 
 _noted = Prepared(MetaRow, lambda name: MetaRow.select().where(MetaRow.name == name))
 
@@ -19,11 +21,28 @@ def changes(conversation_id: int) -> tuple[int, int]:
 def note_deletion() -> None:
     """A message was deleted: its words may have been read for any conversation."""
     _note(_DELETED)
+    _note(_GONE)
 
 
 def note_edit(conversation_id: int) -> None:
     """A message of this conversation was edited."""
     _note(_EDITED.format(conversation_id))
+    _note(_GONE)
+
+
+def gone() -> int:
+    """How often words were deleted or changed."""
+    return _count(_GONE)
+
+
+def scrubbed() -> int:
+    """``gone`` as it was when the files last held nothing of them (``core.records.scrub``)."""
+    return _count(_SCRUBBED)
+
+
+def note_scrubbed(count: int) -> None:
+    """The files hold nothing any more of what was gone then."""
+    _put(_SCRUBBED, count)
 
 
 def _count(name: str) -> int:
@@ -32,4 +51,8 @@ def _count(name: str) -> int:
 
 
 def _note(name: str) -> None:
-    MetaRow.insert(name=name, value=str(_count(name) + 1)).on_conflict_replace().execute()
+    _put(name, _count(name) + 1)
+
+
+def _put(name: str, count: int) -> None:
+    MetaRow.insert(name=name, value=str(count)).on_conflict_replace().execute()

@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 
 INSIST_S = 3600.0
+BUSY_MS = 10_000
 CannotWrite = OperationalError
 """What SQLite raises when it cannot write, by a name for those who do not know peewee."""
 
@@ -109,6 +110,24 @@ class Records:
                 return await self.do(function, *args, **kwargs)
         raise AssertionError("tenacity returns or raises")
 
+    async def begin_log_anew(self) -> bool:
+        """Write what stands in the write-ahead log into the file, and empty it.
+
+        False when somebody reads just now; it is not waited for.
+        """
+
+        def truncate() -> bool:
+            self._database.execute_sql("PRAGMA busy_timeout = 0")
+            try:
+                [(busy, _, _)] = self._database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            except OperationalError:
+                busy = True
+            finally:
+                self._database.execute_sql(f"PRAGMA busy_timeout = {BUSY_MS}")
+            return not busy
+
+        return await self._on_thread(truncate)
+
     async def _on_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
@@ -118,7 +137,7 @@ class Records:
                 f"There is no database at {self.path} yet: start `moot run` or `moot try` first."
             )
         target = f"file:{self.path}?mode=ro" if self._read_only else str(self.path)
-        pragmas = {"busy_timeout": 10_000, "foreign_keys": 1}
+        pragmas = {"busy_timeout": BUSY_MS, "foreign_keys": 1}
         if not self._read_only:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             pragmas |= {"journal_mode": "wal", "synchronous": "normal", "secure_delete": 1}

@@ -12,6 +12,7 @@ import pytest
 
 from core.model import EngineTask, Participant, Spawn, TurnState
 from core.records import messages
+from core.records.scrub import Scrubber
 from core.records.tables import MessageRow
 from core.sources import recall, retrieval, work
 from tests.integration.parlour import RULES, SEAT, Actor, Parlour, parlour
@@ -163,3 +164,29 @@ async def test_a_guest_does_not_go_on_where_members_were_told_of_other_channels(
     told = len(here.actor.asked)
     await here.ask("say it again", asker="Gus", asker_key="slack:UGus", asker_trusted=False)
     assert here.actor.asked[told].resume == ""
+
+
+def in_files(folder: Path, word: str) -> bool:
+    return any(word.encode() in path.read_bytes() for path in folder.glob("moot.sqlite*"))
+
+
+async def test_what_was_deleted_or_changed_leaves_the_files_while_moot_runs(
+    here: Parlour, tmp_path: Path
+) -> None:
+    secret = await here.say("the key is quetzalseven")
+    changed = await here.say("the word is swordfish")
+    for n in range(30):
+        await here.say(f"and so on {n}")
+    await here.remove(secret)
+    row = await here.records.do(MessageRow.get_by_id, changed)
+    await here.records.do(
+        messages.change_text, here.conversation.key, row.platform_id, "a word", time.time()
+    )
+    assert in_files(tmp_path, "quetzalseven")
+    scrubber = Scrubber(here.records)  # as after a crash: nobody wakes it
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        work = group.create_task(scrubber.run())
+        while in_files(tmp_path, "quetzalseven") or in_files(tmp_path, "swordfish"):
+            await asyncio.sleep(0.02)
+        work.cancel()
+    assert in_files(tmp_path, "so on 7")
