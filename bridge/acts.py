@@ -158,6 +158,27 @@ class Acts:
         )
         self._queued(conversation, turn_id, turn["kind"])
 
+    def change(self, turn: Turn, wanted: Convene) -> None:
+        """A roundtable's message was edited: one that waits is held as it reads now.
+
+        It is reckoned again, so that one over its budget can be made smaller by an edit.
+        """
+        setup = self.policy.tables.setup(wanted)
+        if turn.kind == "roundtable" and turns.change_table(
+            turn.id,
+            prompt=wanted.topic,
+            seats=setup.seats,
+            rounds=setup.rounds,
+            rules=setup.rules,
+            mode=wanted.mode or turn.mode,
+        ):
+            changed = turns.get_turn(turn.id)
+            assert changed is not None
+            show_header(changed, self.voice, self.now)
+            self.queued = self.owes = True
+        else:
+            turns.change_prompt(turn.prompt_message_id, wanted.topic)
+
     def _mode(self, mode: str | None, conversation: Conversation) -> Reply:
         if mode is not None:
             places.set_mode(conversation.id, mode)

@@ -251,7 +251,7 @@ class _Taken:
         if isinstance(intention, Ask):
             turns.change_prompt(message_id, intention.prompt)
         elif isinstance(intention, Convene):
-            turns.change_prompt(message_id, intention.topic)
+            self.acts.change(turn, intention)
 
     def _delete(self) -> None:
         event = self.event

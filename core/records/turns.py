@@ -251,6 +251,39 @@ def change_prompt(message_id: int, prompt: str) -> bool:
     return bool(changed)
 
 
+def change_table(
+    turn_id: int,
+    *,
+    prompt: str,
+    seats: Sequence[Participant],
+    rounds: int,
+    rules: TableRules,
+    mode: str,
+) -> bool:
+    """Set anew a roundtable that waits, or is held, and has not begun; False: too late.
+
+    What it may send is to be reckoned again, so one that was held goes back to the queue.
+    """
+    changed = (
+        TurnRow.update(
+            prompt=prompt,
+            seats=dump_seats(seats),
+            rounds=rounds,
+            rules=dump_rules(rules),
+            mode=mode,
+            forecast="",
+            state="queued",
+        )
+        .where(
+            (TurnRow.id == turn_id)
+            & TurnRow.state.in_(("queued", "held"))
+            & TurnRow.id.not_in(RunRow.select(RunRow.turn))
+        )
+        .execute()
+    )
+    return bool(changed)
+
+
 def withdraw_prompt(message_id: int, now: float) -> tuple[Turn, ...]:
     """The question was deleted in chat: nothing of it is kept, and a waiting turn is over.
 

@@ -20,6 +20,7 @@ from core.model import (
     Author,
     ChatEvent,
     ConversationKey,
+    Forecast,
     Outcome,
     Participant,
     Project,
@@ -385,6 +386,46 @@ async def test_an_edit_of_a_waiting_question_changes_it(house):
     await house.say("too late", mention=True, kind="edit", event_id="edit-2")
     assert await house.turns() == [("what?", "running")]
     assert await house.messages() == [("Kim", "too late")]  # the pack shows the newest text
+
+
+@pytest.mark.parametrize("held", [False, True])
+async def test_an_edit_of_a_roundtable_that_waits_sets_it_anew(house, held):
+    await house.say("!rt tabs? --rounds 5 --budget 4k", mention=True)
+    if held:
+        forecast = Forecast(11, 90_000, 20_000, 0.0, ("claude",), 1_500)
+        await house.records.do(turns.claim, (), 1.0)
+        await house.records.do(lambda: turns.set_forecast(1, forecast, hold=True))
+    before = dict(house.woken)
+    edited = "!rt tabs or spaces? --rounds 1 --with critic:codex,architect:claude"
+    await house.say(edited, mention=True, kind="edit", event_id="edit-1")
+    turn = await house.records.do(turns.get_turn, 1)
+    assert (turn.state, turn.prompt, turn.rounds) == ("queued", "tabs or spaces?", 1)
+    assert turn.seats == (Participant("codex", "critic"), Participant("claude", "architect"))
+    assert (turn.forecast, turn.rules.cap_chars) == (None, 0)
+    header = (await house.posts())[-1][1]
+    assert "tabs or spaces?" in header
+    assert "Round 2" not in header
+    assert house.woken == {what: count + 1 for what, count in before.items()}
+
+
+async def test_an_edit_of_a_roundtable_that_has_begun_changes_nothing(house):
+    await house.say("!rt tabs?", mention=True)
+    await house.records.do(turns.claim, (), 1.0)
+    turn = await house.records.do(turns.get_turn, 1)
+
+    def begun():
+        seat = turn.seats[0]
+        runs.open_run(
+            "r1", turn, Step(0, 0), seat, can_write=False, receipt={}, status=None, now=1.0
+        )
+
+    await house.records.do(begun)
+    for number in range(2):
+        edit = f"!rt spaces{number}? --rounds 1"
+        await house.say(edit, mention=True, kind="edit", event_id=f"edit-{number}")
+        after = await house.records.do(turns.get_turn, 1)
+        assert (after.seats, after.rounds, after.rules) == (turn.seats, 2, turn.rules)
+        await house.records.do(turns.requeue_running)
 
 
 async def test_a_deleted_question_is_withdrawn_and_forgotten(house):
