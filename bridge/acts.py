@@ -99,7 +99,8 @@ class Acts:
                 return Reply(HELP_TEAM if intention.page in TEAM_PAGES else HELP)
             case _:
                 raise BadInput(
-                    "This is about one thread: type `!context` in one that Moot takes part in."
+                    "This is about one thread: type it in one that Moot takes part in, "
+                    "with `!` before it."
                 )
 
     def _waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:

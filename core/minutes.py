@@ -34,6 +34,7 @@ _ORDERS = {
 }
 _STANCES = {"agree": "agrees", "disagree": "disagrees", "abstain": "abstains"}
 MAX_LAST_WORD_CHARS = 400
+MAX_NAMES_CHARS = 800  # of a header, which has to be one post: Discord's hold 2,000 characters
 
 
 def next_button(turn_id: int, step: Step) -> Button:
@@ -108,14 +109,17 @@ def header_text(turn: Turn, runs: Sequence[Run], synthesis_id: int = 0) -> str:
     last = _newest(runs)
     over = turn.state not in ("queued", "running", "held")
     skipped = cut_short(turn, runs) if turn.state == "done" else ""
+    whole = sum(len(seat_name(seat)) + 5 for seat in turn.seats) * turn.rounds
+    named = whole <= MAX_NAMES_CHARS  # else a post could not hold what comes after them
+    lines += [] if named else ["- In turn: " + ", ".join(map(seat_name, turn.seats))]
     for number in range(turn.rounds):
         if skipped and not any(round_ == number for round_, _ in last):
             why = "all agreed" if skipped == "agreed" else "the budget was used up"
             lines.append(f"- Round {number + 1}: left out, {why}")
             continue
         seats = enumerate(turn.seats)
-        marks = [_marked(seat, last.get((number, n)), over=over) for n, seat in seats]
-        lines.append(f"- Round {number + 1}: " + ", ".join(marks))
+        marks = [_marked(seat, last.get((number, n)), over=over, named=named) for n, seat in seats]
+        lines.append(f"- Round {number + 1}: " + (", " if named else " ").join(marks))
     if turn.rules.synthesizer is not None:
         place = turn.synthesis
         who = speaker(turn, place, runs)
@@ -131,8 +135,9 @@ def _newest(runs: Sequence[Run]) -> dict[tuple[int, int], Run]:
     return {(step.round, step.seat): run for step, (run, _) in steps}
 
 
-def _marked(seat: Participant, run: Run | None, *, over: bool) -> str:
-    return f"{_mark(run, over=over) if run else '▫️'} {seat_name(seat)}"
+def _marked(seat: Participant, run: Run | None, *, over: bool, named: bool = True) -> str:
+    mark = _mark(run, over=over) if run else "▫️"
+    return f"{mark} {seat_name(seat)}" if named else mark
 
 
 def _mark(run: Run, *, over: bool) -> str:

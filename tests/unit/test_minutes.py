@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.discord.render import render as render_discord
 from core.minutes import (
     cut_short,
     failed_text,
@@ -81,6 +82,24 @@ def test_the_header_says_how_it_ended_and_where_the_synthesis_is():
     assert "- Synthesis: ✅ synthesizer (codex) · message #12, at the end of this thread" in text
     assert "sent: 3 calls, 1,000 characters" in text
     assert header_text(turn, runs[:2]).startswith("**Roundtable** · partial ·")
+
+
+def test_the_header_of_a_large_table_still_is_one_post():
+    seats = tuple(Participant("opencode", f"security-reviewer-{n}") for n in range(8))
+    forecast = Forecast(41, 9_000_000, 2_000_000, 0.0, ("opencode",), 100_000)
+    turn = replace(
+        a_table(2, 5, synthesizer=SUMS_UP, cap_chars=9_999_999),
+        seats=seats,
+        prompt="*_`~[]<>|#" * 40,
+        forecast=forecast,
+    )
+    runs = [said(Step(n, seat), chars=99_999) for n in range(4) for seat in range(8)]
+    text = header_text(turn, runs, 123_456)
+    [post] = render_discord(text)
+    assert len(post) <= 2_000
+    assert "security-reviewer-7 (opencode)\n" in text
+    assert "- Round 4: ✅ ✅ ✅ ✅ ✅ ✅ ✅ ✅\n" in text
+    assert "budget 9,999,999" in text
 
 
 def test_silence_is_no_voice_and_no_summary():
