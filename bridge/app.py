@@ -36,6 +36,7 @@ from core.model import ConversationKey, EngineInfo, Limits, Participant, Project
 from core.ports import Chat
 from core.records.scrub import Scrubber
 from core.records.thread import Records
+from core.rounds import posted
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
 
@@ -136,6 +137,9 @@ async def running(
             by_name,
             render,
             status.posted,
+            lambda item, message_id, now: posted(
+                item, address(item.conversation.key, message_id), render, now
+            ),
             partial(say_opened, ground=ground, render=render),
         )
         house = House(

@@ -28,8 +28,8 @@ class Delivery:
     """``run`` until cancelled; ``wake`` after rows were written.
 
     ``on_posted`` is told each post that has its id (progress edits the status message);
-    ``on_opened``, in the transaction that marks it, that a post opened a conversation's thread, or
-    why it never will.
+    ``on_sent`` and ``on_opened``, in the transaction that marks it, that a post was sent and that
+    it opened a conversation's thread, or why it never will.
     """
 
     def __init__(
@@ -38,12 +38,14 @@ class Delivery:
         chats: Mapping[str, Chat],
         render: Callable[[str, str], tuple[str, ...]],
         on_posted: Callable[[Outgoing, str], None],
+        on_sent: Callable[[Outgoing, str, float], object],
         on_opened: Callable[[int, str, float], object],
     ) -> None:
         self._records = records
         self._chats = chats
         self._render = render
         self._on_posted = on_posted
+        self._on_sent = on_sent
         self._on_opened = on_opened
         self._wake = asyncio.Event()
         self._draining: set[int] = set()
@@ -132,8 +134,10 @@ class Delivery:
         return True
 
     def _sent(self, item: Outgoing, message_id: str, root: str | None, now: float) -> None:
-        """The platform has it; a thread that it opened may be news elsewhere."""
+        """The platform has it; its place, and a thread that it opened, may be news elsewhere."""
         outbox.mark_sent(item.id, message_id, root, now)
+        if item.op == "post":
+            self._on_sent(item, message_id, now)
         if root is not None:
             self._on_opened(item.conversation.id, "", now)
 

@@ -124,7 +124,9 @@ def header_text(turn: Turn, runs: Sequence[Run], synthesis_id: int = 0) -> str:
         place = turn.synthesis
         who = speaker(turn, place, runs)
         mark = _marked(who, last.get((place.round, place.seat)), over=over)
-        where = f" · message #{synthesis_id}, at the end of this thread" if synthesis_id else ""
+        number = f"message #{synthesis_id}"
+        number = f"[{number}]({turn.synthesis_link})" if turn.synthesis_link else number
+        where = f" · {number}, at the end of this thread" if synthesis_id else ""
         lines.append(f"- Synthesis: {mark}{where}")
     return "\n".join([*lines, "", _small_print(turn, runs)])
 

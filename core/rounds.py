@@ -22,6 +22,7 @@ from core.model import (
     Forecast,
     Message,
     Outcome,
+    Outgoing,
     Participant,
     Project,
     Run,
@@ -199,6 +200,17 @@ def show_header(turn: Turn, voice: Voice, now: float) -> None:
     stop = (stop_button(turn.id),) if turn.state in (*GOING, "held") else ()
     texts = voice(conversation.key.chat, text, "")
     outbox.change_post(turn.header, texts[0], buttons=stop, now=now)
+
+
+def posted(item: Outgoing, link: str, voice: Voice, now: float) -> None:
+    """A post was sent, to be found at ``link``: the header leads to where the synthesis begins."""
+    run = runs.get_run(item.run_id) if item.kind == "answer" and item.run_id and link else None
+    turn = turns.get_turn(run.turn_id) if run else None
+    if run is None or turn is None or turn.kind != "roundtable" or turn.synthesis_link:
+        return
+    if run.step.round == turn.rounds:
+        turns.set_synthesis_link(turn.id, link)
+        show_header(replace(turn, synthesis_link=link), voice, now)
 
 
 def _synthesis_id(turn: Turn, done: Collection[Run]) -> int:

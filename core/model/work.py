@@ -109,6 +109,7 @@ class Turn:
     mode: str = ""
     queued_at: float = 0.0
     header: int | None = None  # outbox id of a roundtable's header message
+    synthesis_link: str = ""  # the address of the synthesis, once it is posted
     rules: TableRules = TableRules()
     asker_key: str = ""
     asker_trusted: bool = False

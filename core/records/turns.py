@@ -177,6 +177,11 @@ def over_untold() -> tuple[Turn, ...]:
     return tuple(to_turn(row) for row in rows)
 
 
+def set_synthesis_link(turn_id: int, link: str) -> None:
+    """The synthesis was posted, at this address."""
+    TurnRow.change(turn_id, synthesis_link=link)
+
+
 def requeue_running() -> tuple[int, ...]:
     """After a crash: what ran goes back to the queue, in its old place. Returns the turns' ids."""
     rows = [row.id for row in TurnRow.select(TurnRow.id).where(TurnRow.state == "running")]
@@ -338,6 +343,7 @@ def to_turn(row: TurnRow) -> Turn:
         mode=row.mode,
         queued_at=row.queued_at,
         header=row.header,
+        synthesis_link=row.synthesis_link,
         rules=load_rules(row.rules),
         asker_key=row.asker_key,
         asker_trusted=row.asker_trusted,

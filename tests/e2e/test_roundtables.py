@@ -251,6 +251,13 @@ async def test_synthesis_our_own_count_and_the_ledger(table):
     assert "1 agree, 1 disagree, 0 abstain." in votes
     (message_id,) = table.rows("SELECT id FROM message WHERE persona = 'synthesizer'")[0]
     assert f"message #{message_id}" in posts[0].text
+    (begins,) = [p for p in posts if "We take SQL; critic dissents." in p.text]
+    address = begins.id.replace(".", "")  # as Slack writes it in links
+
+    def leads_there(shown: list[Shown]) -> bool:
+        return re.search(rf"/p?{address}\b", shown[0].text) is not None
+
+    await table.shown(root, leads_there, "a header that leads to the synthesis")
     assert any("Settled" in post.text and "SQL it is" in post.text for post in posts)
     again = await table.rt(f"and now? {act(ARCHITECT, show='context')} {TWO} --rounds 1")
     await table.over(again, "complete")

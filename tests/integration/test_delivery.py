@@ -44,7 +44,12 @@ async def records(tmp_path):
     await opened.close()
 
 
-HOOKS = (lambda _c, text: (text,), lambda _i, _m: None, lambda _c, _why, _n: None)
+HOOKS = (
+    lambda _c, text: (text,),
+    lambda _i, _m: None,
+    lambda _i, _m, _n: None,
+    lambda _c, _why, _n: None,
+)
 
 
 @asynccontextmanager

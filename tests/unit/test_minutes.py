@@ -81,6 +81,8 @@ def test_the_header_says_how_it_ended_and_where_the_synthesis_is():
     assert "- Round 2: left out, all agreed" in text
     assert "- Synthesis: ✅ synthesizer (codex) · message #12, at the end of this thread" in text
     assert "sent: 3 calls, 1,000 characters" in text
+    linked = header_text(replace(turn, synthesis_link="https://chat.test/12"), runs, 12)
+    assert "· [message #12](https://chat.test/12), at the end" in linked
     assert header_text(turn, runs[:2]).startswith("**Roundtable** · partial ·")
 
 

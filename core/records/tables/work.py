@@ -30,6 +30,7 @@ class TurnRow(Table):
     state = TextField(default="queued")
     error = TextField(default="")
     forecast = TextField(default="")  # JSON of core.model.Forecast ("" = not reckoned)
+    synthesis_link = TextField(default="")  # where the synthesis stands, once it is posted
     header = IntegerField(null=True)  # outbox id of a roundtable's header message
     queued_at = FloatField()
     started_at = FloatField(null=True)
