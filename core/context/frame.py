@@ -41,6 +41,15 @@ def quote(body: str) -> str:
     return "".join(f"> {line}" if any(line.splitlines()) else f">{line}" for line in lines)
 
 
+def hang(text: str) -> str:
+    """``text`` as one item of a list of ours: what is not its first line is indented.
+
+    So no line of it can pose as the next item.
+    """
+    first, *rest = text.splitlines() or [""]
+    return "\n".join((first, *(f"  {line}" if line.strip() else "" for line in rest)))
+
+
 def one_line(text: str, limit: int = MAX_NAME_CHARS) -> str:
     """``text`` as an inert piece of one of our lines, at most about ``limit`` characters.
 

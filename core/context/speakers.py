@@ -28,6 +28,13 @@ def agent_key(message: Message) -> str:
     return message.persona or message.engine or message.author_key
 
 
+def message_label(message: Message) -> str:
+    """Who said a message that stands alone: ``Kim (human)``, ``architect (claude)``."""
+    if message.author_kind == "agent":
+        return agent_label(message.author_name or agent_key(message), message.engine)
+    return _other_label(message, named=False)
+
+
 class Speakers:
     """Labels for all who spoke: ``Kim (human)``, ``ci (bot)``, ``architect (claude)``.
 

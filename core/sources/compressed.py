@@ -6,11 +6,14 @@ hold: whether it holds them is decided by the budget, and there older messages m
 
 from __future__ import annotations
 
+from core.context.frame import one_line
 from core.model import EXTRACT, Candidate, Offer, Scene, Topic
 from core.records import topics
 from core.sources.port import Source
 
 MAX_TOPICS = 30  # more would never fit; a long conversation has hundreds
+
+MAX_WHO_CHARS = 200
 
 
 def offer(scene: Scene) -> Offer:
@@ -42,7 +45,7 @@ def told(topic: Topic) -> str:
     for one in topic.statements:
         numbers = ", ".join(f"#{number}" for number in one.ids)
         kind = "" if one.kind in ("said", "fact") else f" [{one.kind}]"
-        lines.append(f"- {one.who} ({numbers}){kind}: {one.text}")
+        lines.append(f"- {one_line(one.who, MAX_WHO_CHARS)} ({numbers}){kind}: {one.text}")
     return "\n".join(lines)
 
 

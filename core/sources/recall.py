@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from core.context.frame import boundary, one_line
+from core.context.frame import boundary, one_line, quote, theirs
+from core.context.speakers import message_label
 from core.keywords import tokens
 from core.model import Conversation, Message, Pull, PulledResult, Scene
 from core.records import messages, scope
@@ -15,7 +16,8 @@ from core.sources.port import Source
 MAX_HITS = 8
 MAX_RECENT = 30
 MAX_HIT_CHARS = 2_000
-MAX_ONE_CHARS = 10_000  # of a message asked for by its number; the rest with "#12 from 10000"
+MAX_PIECE_CHARS = 3_500  # of a message asked for by its number: a hit, as it is shown whole
+MAX_PIECES = 3  # the rest with "#12 from 10000"
 _MAX_ID = 2**63 - 1  # what SQLite can hold
 _ONE = re.compile(r"(?:#|id\s)[#\s]*(\d+)(?:\s+from\s+(\d{1,9}))?")
 
@@ -39,7 +41,7 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
     if what == "id":
         found = messages.find_message(number)
         if found and scope.may_see(scene, found[1].id):
-            return PulledResult(pull, (told(*found, scene, _whole(found[0], pull)),))
+            return PulledResult(pull, _whole(*found, scene, pull))
         return PulledResult(pull, (), "there is no such message that may be seen from here")
     said = belonging(messages.recent(here.id, number), scene)
     if not said:
@@ -52,12 +54,18 @@ def belonging(said: Sequence[Message], scene: Scene) -> tuple[Message, ...]:
     return tuple(m for m in said if m.author_kind == "agent" or (m.turn_id or 0) <= scene.turn_id)
 
 
-def told(message: Message, conversation: Conversation, scene: Scene, text: str) -> str:
-    """A message as it is told: number, speaker, time, place, and ``text`` of it."""
+def told(
+    message: Message, conversation: Conversation, scene: Scene, text: str, mark: str = ""
+) -> str:
+    """A message as it is told: number, speaker, time, place, and ``text`` of it, quoted.
+
+    Within the hit as in the conversation: no text can pose as what somebody else said. ``mark`` is
+    a line of ours after it.
+    """
     when = datetime.fromtimestamp(message.sent_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     where = place(conversation, scene)
-    who = " ".join(message.author_name.split())
-    return f"#{message.id} {who}, {when}{where}: {text}"
+    ours = f"\n[{mark}]" if mark else ""
+    return f"#{message.id} {message_label(message)}, {when}{where}:\n{quote(text)}{ours}"
 
 
 def place(conversation: Conversation, scene: Scene) -> str:
@@ -86,14 +94,27 @@ def excerpt(message: Message, terms: Sequence[str], room: int = MAX_HIT_CHARS) -
     return f"{'… ' if begin else ''}{text[begin:end].strip()} {left}"
 
 
-def _whole(message: Message, pull: Pull) -> str:
-    """The text, as much of it as one Pull brings, from where the query says."""
-    asked = _ONE.fullmatch(pull.query.strip().lower())
-    begin = min(int(asked[2]), len(message.text)) if asked and asked[2] else 0
-    end = boundary(message.text, begin + MAX_ONE_CHARS)
-    left = len(message.text) - end
-    more = f" [{left:,} characters follow; pull messages: #{message.id} from {end}]" if left else ""
-    return f"{message.text[begin:end]}{more}"
+def _whole(
+    message: Message, conversation: Conversation, scene: Scene, pull: Pull
+) -> tuple[str, ...]:
+    """The text from where the query says, in pieces; each says how to ask for what follows it."""
+    asked = _ONE.fullmatch(pull.query.strip().lower()[:200])
+    at = min(int(asked[2]), len(message.text)) if asked and asked[2] else 0
+    pieces: list[str] = []
+    while not pieces or (at < len(message.text) and len(pieces) < MAX_PIECES):
+        begin, at = at, _end_of_piece(message.text, at)
+        left = len(message.text) - at
+        mark = f"{left:,} characters follow; pull messages: #{message.id} from {at}" if left else ""
+        pieces.append(told(message, conversation, scene, message.text[begin:at], mark))
+    return tuple(pieces)
+
+
+def _end_of_piece(text: str, begin: int) -> int:
+    """Where a piece ends that takes about ``MAX_PIECE_CHARS`` as it is shown."""
+    size = MAX_PIECE_CHARS
+    while (framed := len(theirs(quote(text[begin : begin + size])))) > MAX_PIECE_CHARS:
+        size = min(size, len(text) - begin) * MAX_PIECE_CHARS // framed
+    return max(boundary(text, begin + size), min(len(text), begin + 1))
 
 
 def _first(text: str, terms: Sequence[str]) -> int:

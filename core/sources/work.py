@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from core.context.frame import cut_head
+from core.context.frame import cut_head, hang
+from core.context.speakers import message_label
 from core.keywords import tokens
 from core.model import (
     Artifact,
@@ -69,14 +70,14 @@ def plan_parts(plan: Plan) -> tuple[str, ...]:
     state = plan.state if plan.state != "proposed" else "proposed, not approved by anybody"
     about = [state, *([f"phase: {plan.phase}"] if plan.phase else [])]
     about.append(f"{plan.settled} of {len(plan.subtasks)} subtasks settled")
-    head = f"Plan {plan.number}: {plan.title} ({'; '.join(about)})"
+    head = f"Plan {plan.number}: {hang(plan.title)} ({'; '.join(about)})"
     return (head, *(_subtask(task) for task in plan.subtasks))
 
 
 def _subtask(task: Subtask) -> str:
     more = f"; owner: {task.owner}" if task.owner else ""
     more += f"; {task.progress}" if task.progress else ""
-    return f"{task.number}. [{task.state}] {task.title}{more}"
+    return f"{task.number}. [{task.state}] {hang(task.title + more)}"
 
 
 def blocks_of(document: str) -> tuple[str, ...]:
@@ -129,8 +130,8 @@ def _findings(scene: Scene) -> Candidate:
 def decision_line(decision: Decision, room: int = BULLET_CHARS) -> str:
     """A decision as one bullet: axis, what, who stood how, when it superseded another."""
     stands = "settled" if not decision.superseded_by else f"superseded by {decision.superseded_by}"
-    line = f"- decision {decision.number} ({stands}): {decision.axis}: "
-    line += _short(decision.decision, room, f"decision {decision.number}")
+    line = f"- decision {decision.number} ({stands}): {hang(decision.axis)}: "
+    line += hang(_short(decision.decision, room, f"decision {decision.number}"))
     about = [f"{name}: {stance}" for name, stance in decision.stances]
     about.append(f"confidence {decision.confidence:.1f}")
     about += [f"message #{decision.origin.message_id}"] if decision.origin.message_id else []
@@ -141,7 +142,7 @@ def decision_line(decision: Decision, room: int = BULLET_CHARS) -> str:
 def finding_line(finding: Finding, room: int = BULLET_CHARS) -> str:
     """A finding as one bullet."""
     about = f"{finding.state}, {finding.severity}, {finding.category}, by {finding.by}"
-    text = _short(finding.text, room, str(finding.number))
+    text = hang(_short(finding.text, room, str(finding.number)))
     return f"- finding {finding.number} ({about}): {text}"
 
 
@@ -157,8 +158,8 @@ def _adopted(scene: Scene) -> Iterable[str]:
     for branch in links.branches_of(scene.conversation.id):
         said = links.outcome(branch) if branch.state == "adopted" else None
         if said is not None and scope.may_see(scene, branch.conversation_id):
-            text = excerpt(said, (), BULLET_CHARS)
-            yield f"- adopted from branch {branch.id}, said by {said.author_name}: {text}"
+            text = hang(excerpt(said, (), BULLET_CHARS))
+            yield f"- adopted from branch {branch.id}, said by {message_label(said)}: {text}"
 
 
 def _answer_finding(pull: Pull, scene: Scene) -> PulledResult:
@@ -194,7 +195,7 @@ def artifact_line(artifact: Artifact) -> str:
     """An artifact as one bullet: title, one line, size; its text comes by Pull."""
     line = f": {artifact.line}" if artifact.line else ""
     size = f"{len(artifact.text):,} characters"
-    return f"- artifact {artifact.number}: {artifact.title}{line} ({size}, by {artifact.by})"
+    return f"- artifact {artifact.number}: {hang(artifact.title + line)} ({size}, by {artifact.by})"
 
 
 def _answer_artifact(pull: Pull, scene: Scene) -> PulledResult:

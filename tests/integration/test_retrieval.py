@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.context.followup import in_run_text
 from core.keywords import query_terms
-from core.model import Author, ChatEvent, ConversationKey, Participant, Pull
+from core.model import Author, ChatEvent, ConversationKey, Participant, Pull, PulledResult
 from core.records import messages
 from core.records import search as searching
 from core.records.search import search
@@ -53,8 +54,8 @@ async def test_an_earlier_thread_of_the_channel_is_found_with_who_when_where_and
     number, offered = await records.do(play)
     candidate = offered.candidates["retrieval"]
     [hit] = candidate.parts
-    assert hit.startswith(f"#{number} Lee Min, 2023-11-")
-    assert "UTC, in another thread of this channel (1): We chose JWT" in hit
+    assert hit.startswith(f"#{number} Lee Min (human), 2023-11-")
+    assert "UTC, in another thread of this channel (1):\n> We chose JWT" in hit
     assert candidate.available == "2 messages of this channel's conversations"
 
 
@@ -144,13 +145,15 @@ async def test_a_number_brings_the_whole_message_if_it_may_be_seen(records):
         seen, secret = say(same, long), say(hidden, "hr-private: salaries")
         scene, text, begin = scene_of(here), "", ""
         while True:
-            [hit] = recall.answer(Pull("messages", f"#{seen}{begin}"), scene).hits
-            piece, _, rest = hit.split(": ", 1)[1].rpartition(" [")
-            if "characters follow" not in rest:
+            hits = recall.answer(Pull("messages", f"#{seen}{begin}"), scene).hits
+            shown = in_run_text(PulledResult(Pull("messages", "x"), hits), 8_000)  # some of them
+            pieces = [line[4:] for line in shown.split("\n") if line.startswith("> > ")]
+            marks = [line for line in shown.split("\n") if line.startswith("> [")]
+            if "left out" not in shown and len(marks) < len(pieces):
+                text += "".join(pieces)
                 break
-            text += piece
-            begin = f" from {rest.split(' from ')[1].rstrip(']')}"
-        text += hit.split(": ", 1)[1]
+            text += "".join(pieces[: len(marks)])  # one that was cut is asked for again
+            begin = f" from {marks[-1].split(' from ')[1].rstrip(']')}"
         refused = recall.answer(Pull("messages", f"#{secret}"), scene)
         nothing = recall.answer(Pull("messages", "#999999"), scene)
         return text, refused, nothing

@@ -365,7 +365,7 @@ async def test_linked_threads_and_branches(records):
         assert links.suggest(scene_of(here), "refund point") == ()
         cross = source.offer(scene_of(here)).candidates["cross"]
         assert cross.available == "1 linked thread with 1 message"
-        assert "in another thread of this channel (2): the refund button" in cross.parts[0]
+        assert "in another thread of this channel (2):\n> the refund button" in cross.parts[0]
         for query in ("refund", "last 5"):
             [hit] = source.answer(Pull("sessions", query), scene_of(here)).hits
             assert "refund" in hit
@@ -373,7 +373,7 @@ async def test_linked_threads_and_branches(records):
 
         branch, made = links.fork(scene_of(here), answers[1], by=KIM, now=7.0)
         inherited = source.offer(scene_of(made)).candidates["inheritance"].parts
-        assert [part.rpartition(": ")[2] for part in inherited] == ["point 2", "point 1"]
+        assert [part.rpartition("> ")[2] for part in inherited] == ["point 2", "point 1"]
         assert inherited[0].startswith("[this thread branched off here] #2 critic")
         [*_, last] = source.answer(Pull("sessions", "all"), scene_of(made)).hits
         assert "point 3" in last
@@ -381,7 +381,7 @@ async def test_linked_threads_and_branches(records):
         assert "findings" not in source.offer(scene_of(here)).candidates
         links.end_branch(branch, "adopted", project="p", by=KIM, now=9.0)
         [adopted] = source.offer(scene_of(here)).candidates["findings"].parts
-        assert adopted == "- adopted from branch 1, said by architect: so be it"
+        assert adopted == "- adopted from branch 1, said by architect (claude): so be it"
         ConversationRow.change(here.id, apart=True)
         assert "inheritance" not in source.offer(scene_of(made)).candidates
 
