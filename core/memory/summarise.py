@@ -188,6 +188,7 @@ class Summariser:
             await asyncio.to_thread(partial(scratch.mkdir, mode=0o700, parents=True))
             outcome = await self._run(engine, pass_id, pack, scratch)
             made = parse(outcome.text, _worth_reading(span), engine.name)
+            written = await self._records.insist(_close, pass_id, span, made, outcome.usage)
         except BadSummary as error:
             await self._fail(pass_id, str(error), Usage())
             return False
@@ -198,9 +199,14 @@ class Summariser:
         except asyncio.CancelledError:
             await asyncio.shield(self._fail(pass_id, "Moot was stopped", Usage(), "cut"))
             raise
+        except CannotWrite:  # an hour of a full disk
+            raise
+        except Exception:  # whatever an answer may set off: the engine is not asked in a loop
+            log.exception("topics.pass_broke", summary=pass_id)
+            await self._fail(pass_id, "an error inside Moot", Usage())
+            return False
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
-        written = await self._records.insist(_close, pass_id, span, made, outcome.usage)
         self._log(conversation, pass_id, engine.name, span, made, written=written)
         return True  # a stale one is no fault of the engine; the messages are still due
 

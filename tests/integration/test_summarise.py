@@ -226,6 +226,18 @@ async def test_the_engine_is_asked_less_and_less_often_while_it_fails(memory):
     assert waits == [60.0, 120.0, 240.0, 480.0]
 
 
+async def test_an_engine_that_breaks_us_is_a_failure_and_not_asked_again_at_once(memory):
+    class Broken(Directed):
+        def start(self, task: EngineTask) -> Spawn:
+            raise KeyError("something nobody thought of")
+
+    memory.summariser = memory.made(By(Broken(EngineConfig())))
+    await memory.say(20)
+    for _ in range(3):
+        await memory.look()
+    assert await memory.passes() == [("rehearsal", "failed"), (EXTRACT, "done")]
+
+
 async def test_without_an_engine_none_is_asked(memory):
     memory.summariser = memory.made(By())
     await memory.say(20)
