@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.blocks import visible_of
+from core.blocks import Position, visible_of
 from core.model import Button, Forecast, Participant, Run, Step, Turn
 from core.table import (
     absences,
@@ -197,6 +197,13 @@ def go_buttons(turn_id: int) -> tuple[Button, ...]:
 # --- its end ------------------------------------------------------------------------------
 
 
+def wordless_text(seat: Participant, stand: Position) -> str:
+    """Of an answer that is nothing but a position: people would see nothing of it."""
+    why = f": {literal(stand.summary, 200)}" if stand.summary else ""
+    who, where = literal(seat_name(seat)), _STANCES[stand.stance]
+    return f"{who} wrote nothing but a position: **{where}** ({stand.confidence:.0%}){why}"
+
+
 def votes_text(turn: Turn, runs: Sequence[Run]) -> str:
     """Our own count of where everybody stands, and who was missing; never a model's."""
     stands = positions(turn, runs)
@@ -269,10 +276,12 @@ def plain_summary(turn: Turn, runs: Sequence[Run], texts: Mapping[str, str], why
         f"**Summary by Moot**, since {why}. It repeats who said what last and judges nothing:",
         "",
     ]
+    stands = positions(turn, runs)
     for number, seat in enumerate(turn.seats):
         mine = [r for r in runs if r.step.seat == number and spoke(r) and texts.get(r.id)]
         if not mine:
-            lines.append(f"- {literal(seat_name(seat))}: no answer")
+            what = "no answer" if number not in stands else "a position, and no words"
+            lines.append(f"- {literal(seat_name(seat))}: {what}")
             continue
         run = max(mine, key=lambda r: (r.step.round, r.step.hop))
         said = literal(texts[run.id], MAX_LAST_WORD_CHARS)

@@ -156,7 +156,7 @@ def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
             interrupted=run.state != "answered",
         )
     did = visible or run.pulls or run.faults or split_blocks(run.answer).found
-    silent = run.state == "answered" and not did and not _has_spoken(turn, run)
+    silent = run.state == "answered" and not did and not has_spoken(turn, run)
     if turn.kind == "roundtable" and (run.state in ("failed", "skipped") or silent):
         absent = f"[no answer in this round: {why_absent(run)}]"
         messages.add_answer(
@@ -166,7 +166,7 @@ def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
     return said
 
 
-def _has_spoken(turn: Turn, run: Run) -> bool:
+def has_spoken(turn: Turn, run: Run) -> bool:
     """Whether people saw something of this seat in this round before ``run``."""
     here = replace(run.step, hop=0)
     return any(

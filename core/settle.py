@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.blocks import split_blocks
+from core.blocks import Position, split_blocks
 from core.context.frame import cut_head
-from core.minutes import run_buttons
+from core.minutes import run_buttons, wordless_text
 from core.model import (
     Button,
     Conversation,
@@ -16,6 +16,7 @@ from core.model import (
     Participant,
     Pull,
     PulledResult,
+    Run,
     RunState,
     Step,
     Turn,
@@ -29,6 +30,7 @@ from core.rounds import (
     Voice,
     apply,
     clear_status,
+    has_spoken,
     let_go_all,
     post_notice,
     say_the_end,
@@ -168,6 +170,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     if state == "answered":
         lost = () if faults else blocks.faults  # told back before, or there is no hop left for it
         say.answer(visible, expected=not (pulls or blocks.found or blocks.faults))
+        say.wordless(run, None if visible or pulls or faults else position)
         if lost:
             say.notice(unread_text(seat_name(closing.seat), lost))
     elif state == "failed":
@@ -283,6 +286,11 @@ class _Say:
             why = f"{seat.engine} ended without saying anything."
             why = explain(seat.engine, outcome) if outcome.kind == "empty" else why
             self.notice(_of(seat, why))
+
+    def wordless(self, run: Run, position: Position | None) -> None:
+        turn = self.closing.turn
+        if position and turn.kind == "roundtable" and not has_spoken(turn, run):
+            self.notice(wordless_text(self.closing.seat, position))
 
     def failure(self, visible: str) -> None:
         seat, turn = self.closing.seat, self.closing.turn

@@ -310,6 +310,18 @@ async def test_all_fail_and_it_says_so(table):
     assert not speakers(posts)
 
 
+@pytest.mark.parametrize("order", ["sequential", "blind"])
+async def test_an_answer_that_is_only_a_position_is_seen(table, order):
+    block = stands("disagree", summary='"too *soon*"')
+    mute = act(ARCHITECT, text=" ", block=block)
+    root = await table.rt(f"x? {mute} {act(SUMS_UP, silent='')} {TWO} --rounds 1 --mode {order}")
+    posts = await table.over(root, "partial")
+    told = "architect (rehearsal) wrote nothing but a position: *disagrees* (50%): too "
+    assert posts[1].text.startswith(told)
+    plain = next(post.text for post in posts if "Summary by Moot" in post.text)
+    assert "architect (rehearsal): a position, and no words" in plain
+
+
 async def test_all_silent_is_failed_too(table):
     root = await table.rt(f"x? {act('You are', silent='')} {TWO} --rounds 1")
     posts = await table.over(root, "failed")
