@@ -116,7 +116,7 @@ class Bench:
             budget_chars=BUDGET,
             pull_kinds=gather.pull_kinds,
         )
-        facts = await gather.facts(0)
+        facts, _ = await gather.facts(0, lambda: None)
         loaded = time.perf_counter()
         pack = build_context_pack(request, facts)
         ended = time.perf_counter()

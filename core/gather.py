@@ -115,20 +115,22 @@ class Gather:
         """What agents may ask for here."""
         return pull_kinds(self._sources)
 
-    async def facts(self, round_number: int) -> PackFacts:
+    async def facts(self, round_number: int, own: Callable[[], T]) -> tuple[PackFacts, T]:
         """The facts for a participant of this round, with what was said since they were loaded.
 
         They are loaded anew when a message was edited or deleted since: erased words reach nobody
-        whose turn comes later.
+        whose turn comes later. ``own`` reads what is the participant's alone, in the same
+        transaction, on the records' thread.
         """
         async with self._loading:  # the participants of a parallel round come at once
             loaded = self._rounds.get(round_number)
             if loaded is not None:
-                said, changes = await self._records.do(self._news, loaded)
+                said, changes, mine = await self._records.do(self._news, loaded, own)
                 if changes == loaded.changes:
-                    return replace(loaded.facts, fresh=belonging(said, self.scene))
-            loaded = self._rounds[round_number] = await self._load(loaded)
-            return loaded.facts
+                    return replace(loaded.facts, fresh=belonging(said, self.scene)), mine
+            loaded, mine = await self._load(loaded, own)
+            self._rounds[round_number] = loaded
+            return loaded.facts, mine
 
     def renewed(self, round_number: int) -> bool:
         """Whether a message was edited or deleted since this round was first loaded."""
@@ -140,9 +142,11 @@ class Gather:
         loaded = self._rounds[round_number]
         return lambda: count_changes(self._conversation.id) != loaded.changes
 
-    def _news(self, loaded: Loaded) -> tuple[tuple[Message, ...], tuple[int, int]]:
+    def _news(
+        self, loaded: Loaded, own: Callable[[], T]
+    ) -> tuple[tuple[Message, ...], tuple[int, int], T]:
         here = self._conversation.id
-        return messages.since(here, loaded.newest_id), count_changes(here)
+        return messages.since(here, loaded.newest_id), count_changes(here), own()
 
     async def persona(self, seat: Participant) -> str:
         """The seat's role document, the project's own before the shipped one."""
@@ -172,14 +176,12 @@ class Gather:
             _failed(source, error)
             return PulledResult(pull, (), f"{source.name} could not be asked just now", failed=True)
 
-    async def _load(self, before: Loaded | None = None) -> Loaded:
+    async def _load(self, before: Loaded | None, own: Callable[[], T]) -> tuple[Loaded, T]:
         self._on_load()
-        outside = [s for s in self._sources if s.where == "outside" and s.offer]
-        (stack, notes), found = await asyncio.gather(
-            self._stack(), asyncio.gather(*(self._offer(s) for s in outside))
-        )
+        stack, notes, wanting = await self._look()
+        found = await asyncio.gather(*(self._offer(source) for source in wanting))
         # Last, since what is outside may take seconds: what was deleted meanwhile is not told.
-        read = await self._records.do(self._read)
+        read, mine = await self._records.do(lambda: (self._read(), own()))
         said = belonging(read.said, self.scene)
         offers = [*read.offers, *found]
         facts = PackFacts(
@@ -192,7 +194,8 @@ class Gather:
             notes=(*self._notes, *notes, *(note for offer in offers for note in offer.notes)),
         )
         newest = max((message.id for message in read.said), default=0)
-        return Loaded(facts, newest, read.changes, before.first if before else read.changes)
+        first = before.first if before else read.changes
+        return Loaded(facts, newest, read.changes, first), mine
 
     def _read(self) -> _Read:
         """Everything from the rows, in one transaction."""
@@ -221,20 +224,36 @@ class Gather:
         async with asyncio.timeout(source.deadline_s):
             return await asyncio.to_thread(function)
 
-    async def _stack(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The project's tech stack, and notes on what could not be read."""
+    async def _look(self) -> tuple[tuple[str, ...], tuple[str, ...], Sequence[Source]]:
+        """The project's tech stack, notes on what could not be read, and who has more to tell.
+
+        All in one thread: for most questions that is all there is to ask outside.
+        """
+        outside = [s for s in self._sources if s.where == "outside" and s.offer]
+
+        def look() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[Source]]:
+            wanting = [source for source in outside if _wants(source, self.scene)]
+            return _look_into(self._project), (), wanting
+
         try:
             async with asyncio.timeout(SOURCE_DEADLINE_S):
-                return await asyncio.to_thread(_look_into, self._project), ()
+                return await asyncio.to_thread(look)
         except (OSError, TimeoutError) as error:
             log.warning("source.failed", source="project", error=type(error).__name__)
-            return (), (f"project: not read ({type(error).__name__})",)
+            return (), (f"project: not read ({type(error).__name__})",), outside
 
 
 def pull_kinds(sources: Sequence[Source]) -> tuple[str, ...]:
     """The kinds of Pull that these sources answer, in the order people are told of them."""
     answered = {kind for source in sources if source.answer for kind in source.kinds}
     return tuple(kind for kind in KINDS if kind in answered)
+
+
+def _wants(source: Source, scene: Scene) -> bool:
+    try:
+        return source.wants is None or source.wants(scene)
+    except Exception:  # noqa: BLE001 - what is wrong meets its offer as well, which says so
+        return True
 
 
 def _failed(source: Source, error: Exception) -> Offer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -115,13 +115,15 @@ class House:
 class Ready:
     """A claimed turn with what is known of it: read together, since every trip to the rows counts.
 
-    ``done`` are its runs so far, ``said`` what people said to nobody while it ran.
+    ``done`` are its runs so far, ``said`` what people said to nobody while it ran, ``factors`` what
+    each engine's estimates of tokens are corrected by.
     """
 
     turn: Turn
     conversation: Conversation
     done: tuple[Run, ...] = ()
     said: tuple[Message, ...] = ()
+    factors: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def claim_ready(limit: int, excluded: Sequence[int], now: float) -> tuple[Ready, ...]:
@@ -132,6 +134,14 @@ def claim_ready(limit: int, excluded: Sequence[int], now: float) -> tuple[Ready,
             messages.get_conversation(turn.conversation_id),
             runs.runs_of(turn.id),
             interjected(turn),
+            {engine: runs.token_factor(engine) for engine in _engines(turn)},
         )
         for turn in turns.claim_up_to(limit, excluded, now)
     )
+
+
+def _engines(turn: Turn) -> frozenset[str]:
+    """All that a turn may ask."""
+    summing = turn.rules.synthesizer
+    named = {seat.engine for seat in turn.seats} | {summing.engine if summing else ""}
+    return frozenset(named - {""})

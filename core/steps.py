@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -71,16 +71,16 @@ class Table:
     gather: Gather
     house: House
     cancel: asyncio.Event
+    factors: Mapping[str, float]
     found: dict[tuple[int, int], Found] = field(default_factory=dict[tuple[int, int], Found])
-    factors: dict[str, float] = field(default_factory=dict[str, float])
 
     async def expected(self, step: Step) -> Expected:
         """What is known of a step before the table talks: its pack, as it would be built now."""
         seat = speaker(self.turn, step, ())
         request = await self._request(step, seat)
-        pack = build_context_pack(request, await self.gather.facts(0))
+        facts, sitting = await self.gather.facts(0, self._sitting(request))
+        pack = build_context_pack(request, facts)
         traits = self._traits(seat)
-        sitting = await self._sitting(request)
         first = ways_to_ask(pack, request, traits, (), (), sitting.found)[0].pack
         # What is told to a session that knows everything but the new answers.
         again = delta(pack, learned(Known(), pack)).chars if sitting.kept else None
@@ -111,8 +111,7 @@ class Table:
         request = await self._request(step, seat)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
-        sitting = await self._sitting(request)
-        facts = await self.gather.facts(step.round)
+        facts, sitting = await self.gather.facts(step.round, self._sitting(request))
         pack = build_context_pack(request, facts)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
@@ -217,7 +216,7 @@ class Table:
             budget_chars=terms.budget_chars,
             budget_tokens=terms.budget_tokens,
             budget_from=terms.budget_from,
-            token_factor=await self._factor(seat.engine),
+            token_factor=self.factors.get(seat.engine, 1.0),
             delivery=terms.delivery,
             variant=terms.variant,
             max_per_message_chars=policy.max_per_message_chars,
@@ -231,24 +230,17 @@ class Table:
             in_run=await self._pulls_in_run(seat),
         )
 
-    async def _factor(self, engine: str) -> float:
-        """What the engine's estimates are corrected by; read once a turn."""
-        if engine not in self.factors:
-            self.factors[engine] = await self.house.records.do(runs.token_factor, engine)
-        return self.factors[engine]
-
     def _traits(self, seat: Participant) -> EngineTraits | None:
         engine = self.house.engines.get(seat.engine)
         return engine.traits if engine is not None else None
 
-    async def _sitting(self, request: PackRequest) -> Sitting:
-        """The participant's session here, if sessions are kept."""
+    def _sitting(self, request: PackRequest) -> Callable[[], Sitting]:
+        """Finds the participant's session here, if sessions are kept; for the records' thread."""
         traits = self._traits(request.participant)
         key = session_key(request, self.turn, self.project.path, traits)
         if key is None or not self.house.policy.sessions:
-            return Sitting(None, None)
-        found = await self.house.records.do(sessions.find, key)
-        return Sitting(key, found, trusted=self.turn.asker_trusted)
+            return lambda: Sitting(None, None)
+        return lambda: Sitting(key, sessions.find(key), trusted=self.turn.asker_trusted)
 
     async def _pulls_in_run(self, seat: Participant) -> bool:
         engine = self.house.engines.get(seat.engine)

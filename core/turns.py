@@ -51,7 +51,7 @@ async def take_turn(ready: Ready, house: House, stops: Stops) -> TurnState:
         persona_folder=house.policy.persona_folder,
         notes=notes,
     )
-    table = Table(turn, conversation, project, gather, house, asyncio.Event())
+    table = Table(turn, conversation, project, gather, house, asyncio.Event(), ready.factors)
     if turn.kind == "roundtable" and await _is_held(table):
         house.wake_delivery()
         log.info("turn.held", turn=turn.id, conversation=conversation.id)

@@ -259,7 +259,7 @@ def give_up(run_id: str) -> None:
 _answered_by = Prepared(
     RunRow,
     lambda engine, limit: (
-        RunRow.select()
+        RunRow.select(RunRow.receipt, RunRow.usage)
         .where((RunRow.engine == engine) & (RunRow.state == "answered") & (RunRow.hop == 0))
         .order_by(RunRow.opened_at.desc())
         .limit(limit)

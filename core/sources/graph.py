@@ -106,6 +106,14 @@ class _Asked:
     why_not: str = ""
 
 
+def wants(scene: Scene) -> bool:
+    """Whether the impact of a change belongs into a pack; a folder of Moot's own has none."""
+    if scene.project.own:
+        return False
+    full, reviewing = scene.mode == "full", "reviewer" in scene.personas
+    return full or reviewing or asks_for_review(scene.prompt)
+
+
 class Graph:
     """Asks the tool about a project; graphs that Moot makes lie in ``folder``. Methods block."""
 
@@ -114,10 +122,7 @@ class Graph:
 
     def offer(self, scene: Scene) -> Offer:
         """The impact of the current change: in mode full, with a reviewer, or when asked for."""
-        full, reviewing = scene.mode == "full", "reviewer" in scene.personas
-        if not (full or reviewing or asks_for_review(scene.prompt)):
-            return Offer()
-        if scene.project.own:
+        if not wants(scene):
             return Offer()
         if not find_program(PROGRAM):
             return Offer(notes=(f"graph: {PROGRAM} is not installed",))
@@ -339,6 +344,7 @@ def source(folder: Path) -> Source:
         sections=("graph",),
         kinds=("graph",) if find_program(PROGRAM) else (),
         offer=graph.offer,
+        wants=wants,
         answer=graph.answer,
         check=graph.check,
         deadline_s=WORK_S + 3.0,

@@ -23,6 +23,9 @@ class Source:
         kinds: the kinds of Pull it answers (of ``core.pull.KINDS``).
         offer: what it has for a round; an empty ``Offer`` when it has nothing. What it raises
             becomes a note on the receipt; a program or tool that is missing is a note, no error.
+        wants: whether an ``outside`` offer is worth a thread of its own for this round; ``None``:
+            always. All are asked in one thread, so it looks at the scene and whether a few paths
+            exist, and no further. What says no has nothing to note either.
         answer: what one Pull brings. Never raises for what the query holds.
         check: a line for ``doctor``, where there is something to check.
         deadline_s: seconds until ``outside`` work is left behind; it bounds its own children too.
@@ -33,6 +36,7 @@ class Source:
     sections: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     offer: Callable[[Scene], Offer] | None = None
+    wants: Callable[[Scene], bool] | None = None
     answer: Callable[[Pull, Scene], PulledResult] | None = None
     check: Callable[[], Sequence[Check]] | None = None
     deadline_s: float = 5.0

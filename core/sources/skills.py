@@ -82,8 +82,7 @@ def read_skills(project: Path, home: Path) -> tuple[dict[str, Skill], tuple[str,
 
     Blocking. Nothing that is wrong with a file is an error.
     """
-    folders = [project / folder for folder in PROJECT_FOLDERS]
-    folders += [home / folder.removeprefix("~/") for folder in USER_FOLDERS]
+    folders = _folders(project, home)
     skills: dict[str, Skill] = {}
     notes: list[str] = []
     for folder in folders:
@@ -110,6 +109,11 @@ def read_skills(project: Path, home: Path) -> tuple[dict[str, Skill], tuple[str,
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES:] = [f"skills: {len(notes) - MAX_NOTES} more are left out"]
     return skills, tuple(notes)
+
+
+def _folders(project: Path, home: Path) -> list[Path]:
+    mine = [home / folder.removeprefix("~/") for folder in USER_FOLDERS]
+    return [*(project / folder for folder in PROJECT_FOLDERS), *mine]
 
 
 def _is_within(path: Path, folder: Path) -> bool:
@@ -290,6 +294,11 @@ def _shown(skill: Skill, part: Part) -> str:
 # --- the source --------------------------------------------------------------------------
 
 
+def wants(scene: Scene) -> bool:
+    """Whether there is any folder that may hold skills."""
+    return any(map(os.path.lexists, _folders(Path(scene.project.path), Path.home())))
+
+
 def offer(scene: Scene) -> Offer:
     """The active skills' fitting parts; in mode full a line of each of the others as well."""
     project = Path(scene.project.path)
@@ -371,6 +380,7 @@ SOURCE = Source(
     sections=("skills",),
     kinds=("skill",),
     offer=offer,
+    wants=wants,
     answer=answer,
     check=lambda: tuple(check()),
 )

@@ -54,6 +54,11 @@ class _Found:
     notes: tuple[str, ...]
 
 
+def wants(scene: Scene) -> bool:
+    """Whether places in the code belong into a pack."""
+    return scene.mode == "full" or asks_about_code(scene.prompt)
+
+
 class CodeSearch:
     """Searches the projects' tracked files; its indexes lie in ``folder``. Its methods block.
 
@@ -68,7 +73,7 @@ class CodeSearch:
 
     def offer(self, scene: Scene) -> Offer:
         """Places in the code, when the prompt asks about code or the mode is full."""
-        if scene.mode != "full" and not asks_about_code(scene.prompt):
+        if not wants(scene):
             return Offer()
         project = Path(scene.project.path)
         try:
@@ -219,6 +224,7 @@ def source(folder: Path) -> Source:
         sections=("code",),
         kinds=("code",),
         offer=search.offer,
+        wants=wants,
         answer=search.answer,
         check=search.check,
         deadline_s=WORK_S + RAWQ_S + 2.0,
