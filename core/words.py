@@ -39,6 +39,9 @@ in it, `!branch adopt` brings the outcome back and `!branch discard` closes it""
 DELETED = "the question was deleted"
 # Controls, and what turns the direction of the rest of a line, which is ours.
 _TURNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+_ADDRESS = re.compile(r"https?://[^\s<>|\\`\[\]]+", re.IGNORECASE)
+_AFTER = tuple(".,;:!?\"'*_~")
+_CUT_ADDRESS = re.compile(r"https?://([^\s<>|\\`\[\]]*)$", re.IGNORECASE)
 
 FRESH = {
     "session-lost": (
@@ -122,7 +125,33 @@ def _looked_up(items: Iterable[tuple[str, str, int, str]]) -> str:
 
 
 def literal(text: str, limit: int = 80) -> str:
-    """Somebody's words or name inside our Markdown: one line, shown as written, never markup."""
+    """Somebody's words or name inside our Markdown: one line, shown as written, never markup.
+
+    An address stays whole and leads where it says; one that is cut leads nowhere.
+    """
     line = " ".join(_TURNS.sub("", text).split())
-    line = line if len(line) <= limit else line[: limit - 1] + "…"
-    return re.sub(r"([\\`*_{}\[\]<>#|~!])", r"\\\1", line)
+    if len(line) > limit:
+        line = _CUT_ADDRESS.sub(r"\1", line[: limit - 1]) + "…"
+    shown: list[str] = []
+    at = 0
+    for match in _ADDRESS.finditer(line):
+        address = _whole(match[0])
+        if address.endswith("//"):
+            continue
+        shown += [_escaped(line[at : match.start()]), f"<{address}>"]
+        at = match.start() + len(address)
+    text = "".join((*shown, _escaped(line[at:])))
+    return re.sub(r"^(?=[-+=])|^([0-9]{1,9})(?=[.)])", r"\1\\", text)
+
+
+def _whole(address: str) -> str:
+    """An address without what belongs to the sentence around it."""
+    while address.endswith(_AFTER) or (
+        address.endswith(")") and address.count(")") > address.count("(")
+    ):
+        address = address[:-1]
+    return address
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.discord.render import render as render_discord
+from adapters.slack.render import render as render_slack
 from bridge.progress import _doing
 from core.markup.parse import parse
 from core.minutes import header_state, header_text
@@ -69,6 +71,24 @@ def test_somebodys_words_are_one_line_and_no_markup():
     shown = repr(parse(text))
     for node in ("Heading", "Bold", "CodeSpan", "Table"):
         assert node + "(" not in shown
+
+
+@pytest.mark.parametrize("render", [render_slack, render_discord])
+def test_an_address_in_somebodys_words_leads_where_it_says(render):
+    address = "https://git.test/a_b_c/x*y*?q=(1)#l_2"
+    for words in (f"see {address}, ok", f"*{address}*", f"[x]({address})", address):
+        assert f"<{address}>" in render(f"> {literal(words, 300)}")[0]
+    cut = render(literal(f"look: {address}", 30))[0]
+    assert cut == "look: git.test/a_b_c/…"
+    assert "<" not in render(literal("http://..."))[0]
+
+
+@pytest.mark.parametrize(
+    "words", ["- item", "+ x", "1. one", "2) b", "---", "===", "&lt;b&gt; &amp;"]
+)
+def test_somebodys_words_are_shown_as_written(words):
+    shown = render_slack(f"> {literal(words)}")[0].replace("\u200b", "")
+    assert shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == f"> {words}"
 
 
 def test_nobodys_name_turns_the_rest_of_our_line():
