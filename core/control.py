@@ -15,6 +15,7 @@ class Slots:
         self._left = count
         self.on_free = on_free
         self._waiting: set[asyncio.Future[None]] = set()
+        self._ending: set[asyncio.Future[None]] = set()
 
     @property
     def free(self) -> bool:
@@ -36,23 +37,37 @@ class Slots:
     def put_back(self, count: int) -> None:
         """Give back what was not needed after all; ``on_free`` is not told."""
         self._left += count
-        for future in self._waiting if count else ():
-            if not future.done():
-                future.set_result(None)
+        if count:
+            _wake(self._waiting)
 
     def give(self) -> None:
         """Give one back; whoever waits looks again."""
         self.put_back(1)
+        _wake(self._ending)
         self.on_free()
 
     async def given(self) -> None:
-        """Return once one was given back (another may have taken it by then)."""
-        future = asyncio.get_running_loop().create_future()
-        self._waiting.add(future)
-        try:
-            await future
-        finally:
-            self._waiting.discard(future)
+        """Return once one was given or put back (another may have taken it by then)."""
+        await _woken(self._waiting)
+
+    async def ended(self) -> None:
+        """Return once a run gave its own back: not when a look took none, as a turn begins."""
+        await _woken(self._ending)
+
+
+def _wake(waiting: set[asyncio.Future[None]]) -> None:
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
+
+
+async def _woken(waiting: set[asyncio.Future[None]]) -> None:
+    future = asyncio.get_running_loop().create_future()
+    waiting.add(future)
+    try:
+        await future
+    finally:
+        waiting.discard(future)
 
 
 class Stops:

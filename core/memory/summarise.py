@@ -95,7 +95,7 @@ class Summariser:
                 log.exception("topics.broke")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):
-                    await self._slots.given()  # a turn has ended: something was said
+                    await self._slots.ended()  # something was said
 
     async def _free_slot(self) -> None:
         """Wait until no question is waiting for what this pass takes of the host."""

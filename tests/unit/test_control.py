@@ -38,6 +38,19 @@ async def test_who_waits_for_a_slot_is_woken_by_either_way():
             await waiting
 
 
+async def test_that_a_run_has_ended_is_told_apart_from_a_look():
+    slots = Slots(1)
+    waiting = asyncio.ensure_future(slots.ended())
+    await asyncio.sleep(0)
+    slots.put_back(slots.take_all())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    assert slots.take()
+    slots.give()
+    async with asyncio.timeout(5):
+        await waiting
+
+
 async def test_one_who_gives_up_waiting_is_forgotten():
     slots = Slots(0)
     waiting = asyncio.ensure_future(slots.given())
