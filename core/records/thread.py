@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import structlog
-from peewee import DatabaseError, Model, OperationalError, SqliteDatabase
+from peewee import SQL, DatabaseError, Model, OperationalError, SqliteDatabase
 from playhouse.migrate import SqliteMigrator, migrate
 from tenacity import (
     AsyncRetrying,
@@ -169,13 +169,27 @@ class Records:
                 schema_of(table).create_table(safe=True)
             for table, field in self._missing():
                 if field.null or field.default is not None:
-                    name = meta_of(table).table_name
-                    migrate(self._migrator.add_column(name, field.column_name, field))
+                    self._add(meta_of(table).table_name, field)
             # Not before the columns: SQLite takes the name of one that is missing for a text.
             for table in ALL_TABLES:
                 schema_of(table).create_indexes(safe=True)
             MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_replace().execute()
         self._check_schema()
+
+    def _add(self, table: str, field: Any) -> None:
+        """Add a column, with its default in the file for the rows that are there."""
+        added = field.clone()
+        if not field.null:
+            # Else playhouse would build the table anew to forbid NULL, and dropping the old one
+            # is refused as soon as another table's rows point into it.
+            value = field.db_value(field.default)
+            literal = str(int(value) if isinstance(value, bool) else value).replace("'", "''")
+            added.constraints = [*(field.constraints or ()), SQL(f"DEFAULT '{literal}'")]
+        migrate(
+            self._migrator.add_column(
+                table, field.column_name, added, allow_not_null=not field.null
+            )
+        )
 
     def _missing(self) -> list[tuple[type[Model], Any]]:
         """Columns that the file lacks, each with its table."""

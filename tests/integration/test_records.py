@@ -254,30 +254,49 @@ async def test_a_newer_database_is_refused(tmp_path):
     await second.close()
 
 
-async def made_earlier(folder: Path, lost_column: str) -> Records:
-    """A database with one turn in it, as a build without that column of ``turn`` left it."""
+async def made_earlier(folder: Path, lost_column: str, table: str = "turn") -> Records:
+    """A database with one turn and its run, as a build without that column of ``table`` left it."""
     first = Records(folder / "moot.sqlite")
     await first.open()
     await first.do(conversation)
     await first.do(queue)
+    turn = await first.do(turns.claim, (), 1.0)
+    run = {"can_write": False, "receipt": {}, "status": None, "now": 1.0}
+    await first.do(lambda: runs.open_run("r1", turn, Step(0, 0), turn.seats[0], **run))
     await first.close()
     with sqlite3.connect(folder / "moot.sqlite") as connection:
-        connection.execute(f"ALTER TABLE turn DROP COLUMN {lost_column}")
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN {lost_column}")
         connection.execute("UPDATE meta SET value = '1' WHERE name = 'schema'")
     connection.close()
     return Records(folder / "moot.sqlite")
 
 
-async def test_a_database_of_an_earlier_build_gets_the_columns_that_are_new(tmp_path):
-    for column in ("rules", "header"):
-        (tmp_path / column).mkdir()
-        second = await made_earlier(tmp_path / column, column)
-        await second.open()
-        [turn] = await second.do(turns.waiting, 1)
-        assert turn.prompt == "q"
-        assert (await second.do(MetaRow.get_by_id, "schema")).value == "2"
-        await second.do(queue)
-        await second.close()
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("turn", "rules", "{}"),
+        ("turn", "synthesis_link", ""),
+        ("turn", "header", None),
+        ("conversation", "caught_up", 1),
+        ("run", "faults", "[]"),
+    ],
+)
+async def test_a_database_of_an_earlier_build_gets_the_columns_that_are_new(
+    tmp_path, table, column, value
+):
+    """Also where rows of other tables point into that table, as runs do into their turn."""
+    second = await made_earlier(tmp_path, column, table)
+    await second.open()
+    [turn] = await second.do(turns.waiting, 1)
+    assert turn.prompt == "q"
+    assert (await second.do(MetaRow.get_by_id, "schema")).value == "2"
+    await second.do(queue)
+    await second.close()
+    with sqlite3.connect(tmp_path / "moot.sqlite") as connection:
+        assert connection.execute(f"SELECT {column} FROM {table}").fetchone() == (value,)
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
 
 
 async def test_a_new_column_of_an_earlier_build_is_there_before_its_index(tmp_path):
