@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from core.blocks import Position, visible_of
 from core.model import Button, Forecast, Participant, Run, Step, Turn
 from core.table import (
+    Course,
     absences,
     agreed,
     last_attempts,
@@ -86,12 +87,10 @@ def is_partial(turn: Turn, runs: Sequence[Run]) -> bool:
 def cut_short(turn: Turn, runs: Sequence[Run]) -> str:
     """Why rounds were left out: ``agreed``, ``cap``, or "" when none was."""
     begun = {run.step.round for run in runs}
-    heard = {(run.step.round, run.step.seat) for run in runs}
-    absent = absences(runs)
+    course = Course(turn, runs)
     for round_ in range(turn.rounds):
-        for seat in range(len(turn.seats)):
-            if (round_, seat) in heard or absent.get(seat, round_) < round_:
-                continue
+        owed, _ = course.owed(round_)  # also what somebody was to look up
+        if owed:
             whole = round_ not in begun and round_ > 0
             return "agreed" if whole and agreed(turn, runs, round_ - 1) else "cap"
     return ""
@@ -186,6 +185,14 @@ def held_text(turn: Turn, forecast: Forecast) -> str:
         f"⏸️ This roundtable may send more than its budget of {turn.rules.cap_chars:,} characters. "
         f"{_begun(forecast_text(forecast))}. **Go on** lifts the budget for this roundtable; "
         "fewer rounds or participants make it smaller. Other questions here go on meanwhile."
+    )
+
+
+def let_go_text(turn: Turn, who: str) -> str:
+    """What stands in the place of ``held_text`` once somebody gave the word."""
+    return (
+        f"▶️ {literal(who)} let this roundtable go on beyond its budget of "
+        f"{turn.rules.cap_chars:,} characters."
     )
 
 

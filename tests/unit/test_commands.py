@@ -41,6 +41,7 @@ NAMES = Names(
         ("Roundtable : 탭?", ("roundtable", "탭?")),
         ("rt:x", ("roundtable", "x")),
         ("!important: do not stop", None),
+        ("!rt: tabs?", ("roundtable", "tabs?")),
         ("!stopwatch", None),
         ("!stpo", ("misspelt", "stpo")),
         ("!roundtabel SQL or files?", ("misspelt", "roundtabel")),

@@ -17,7 +17,7 @@ from core.minutes import (
     stands,
     votes_text,
 )
-from core.model import Forecast, Participant, Step
+from core.model import Forecast, Participant, Pull, Step
 from tests.unit.test_table import SUMS_UP, A, B, a_run, a_table, said
 
 BOTH = (said(A, "agree"), said(B, "disagree"))
@@ -71,6 +71,14 @@ def test_who_was_missing_when_and_why():
 )
 def test_why_rounds_were_left_out(runs, why):
     assert cut_short(a_table(2, 2), runs) == why
+
+
+def test_a_question_that_was_not_looked_up_any_more_is_missing():
+    turn = ended(a_table(2, 1, cap_chars=9_000))
+    asks = replace(said(B), pulls=(Pull("memory", "why"),))
+    assert cut_short(turn, [said(A), asks]) == "cap"
+    assert "· partial ·" in header_text(turn, [said(A), asks])
+    assert cut_short(turn, [said(A), asks, said(Step(0, 1, 1))]) == ""
 
 
 def test_the_header_says_how_it_ended_and_where_the_synthesis_is():
