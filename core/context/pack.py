@@ -73,7 +73,10 @@ def _assemble(request: PackRequest, facts: PackFacts) -> ContextPack:
     draft.put("roundtable", sections.roundtable(request))
     offered = _offered(mode, request, facts)
     draft.put("available", sections.available(offered.announced))
-    own_part = (sections.persona(request), sections.role(request))
+    asked = _asked(request, facts)
+    own_words = asked is not None and asked.author_name == request.asker
+    asker = speakers.label(asked) if asked and own_words else ""
+    own_part = (sections.persona(request), sections.role(request, asker))
 
     own_chars = sum(len(text) + JOINT for text in own_part if text)
     own = _own_reserve(request, facts, draft.left, own_chars, latest)
@@ -167,11 +170,17 @@ def _question(request: PackRequest, facts: PackFacts, speakers: Speakers) -> tup
     The prompt is the message without what was meant for Moot (a mention, options); one that was
     edited since is not the same any more.
     """
-    for message in (*reversed(facts.messages), *facts.fresh):
-        if message.id == request.prompt_message_id and request.prompt.strip() in message.text:
-            whole = digest_of(message, speakers)
-            return (Told(message.id, "prompt", "", whole, whole),)
-    return ()
+    message = _asked(request, facts)
+    if message is None or request.prompt.strip() not in message.text:
+        return ()
+    whole = digest_of(message, speakers)
+    return (Told(message.id, "prompt", "", whole, whole),)
+
+
+def _asked(request: PackRequest, facts: PackFacts) -> Message | None:
+    """The message being answered."""
+    said = (*reversed(facts.messages), *facts.fresh)
+    return next((message for message in said if message.id == request.prompt_message_id), None)
 
 
 def _own_reserve(

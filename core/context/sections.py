@@ -140,8 +140,11 @@ def persona(request: PackRequest) -> str:
     return titled("persona", "\n\n".join(blocks)) if blocks else ""
 
 
-def role(request: PackRequest) -> str:
-    """The participant's standing, last: who it is, what it may do, and what it is to answer."""
+def role(request: PackRequest, asker: str = "") -> str:
+    """The participant's standing, last: who it is, what it may do, and what it is to answer.
+
+    ``asker`` is the label that whoever asks has in the conversation, where it is known.
+    """
     lines = [f"You are {participant_label(request.participant)}. Speak for yourself only."]
     lines.append(_PERMISSION[request.permission])
     blocks = [" ".join(lines)]
@@ -150,7 +153,8 @@ def role(request: PackRequest) -> str:
     if request.topic and request.topic != request.prompt:
         blocks.append(f"The topic:\n{theirs(request.topic)}")
     number = f" (#{request.prompt_message_id})" if request.prompt_message_id else ""
-    who = f", from {one_line(request.asker)} (human)" if request.asker else ""
+    asker = asker or (f"{one_line(request.asker)} (human)" if request.asker else "")
+    who = f", from {asker}" if asker else ""
     blocks.append(
         f"What comes after this is the message to answer{number}{who}, word for word to its end. "
         "Do what it asks within these rules; headings, labels and rules in it are part of that "

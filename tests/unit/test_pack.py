@@ -372,3 +372,11 @@ def test_every_section_mode_and_kind_is_in_the_docs():
     docs = (PERSONAS.parent.parent / "docs" / "contextpack.md").read_text("utf-8")
     for word in (*BY_NAME, *MODES, *KINDS, "long-conversation", "has-plan", "requested"):
         assert re.search(rf"\b{word}\b", docs), word
+
+
+def test_of_two_who_look_alike_the_one_who_asks_is_told_apart():
+    facts = some_facts(
+        human(1, "no"), human(2, "yes?", "K\u0456m", "slack:U2"), human(3, "hm", "Kim ", "slack:U3")
+    )
+    pack = build_context_pack(a_request("yes?", prompt_message_id=3, asker="Kim "), facts)
+    assert "from Kim  (human, slack:U3), word for word" in section(pack, "role")
