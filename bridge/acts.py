@@ -19,7 +19,7 @@ from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
 from core.receipts import say_context, say_parity
 from core.records import messages, outbox, places, runs, turns
-from core.rounds import show_header
+from core.rounds import decided, show_header
 from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
 
 log = structlog.get_logger()
@@ -176,6 +176,7 @@ class Acts:
             changed = turns.get_turn(turn.id)
             assert changed is not None
             show_header(changed, self.voice, self.now)
+            decided(turn, "", self.voice, self.now)
             self.queued = self.owes = True
         else:
             turns.change_prompt(turn.prompt_message_id, wanted.topic)
@@ -238,6 +239,7 @@ class Acts:
         self.notice(conversation, Reply(f"Stopped by {literal(self.event.author.name)}{count}."))
         for turn in ended:
             show_header(replace(turn, state="cancelled"), self.voice, self.now)
+            decided(turn, "", self.voice, self.now)
         return None if self.event.kind == "message" else Reply("Stopped.")
 
     def unquote(self, turn: Turn) -> None:
@@ -250,6 +252,7 @@ class Acts:
         texts = self.render(self.event.key.chat, text)
         outbox.change_post(turn.header, texts[0], buttons=stop, now=self.now)
         outbox.forget_header(turn.id)
+        decided(turn, "", self.voice, self.now)
         self.owes = True
 
     def ask_which(self) -> Reply:

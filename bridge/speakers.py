@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.minutes import show_names
+from core.minutes import let_go_text, show_names
 from core.model import Conversation, Reply, Run, Turn
 from core.records import runs, turns
-from core.rounds import show_header, skip
+from core.rounds import decided, show_header, skip
 from core.table import speaker
 from core.words import seat_name
 
@@ -49,6 +49,7 @@ def go_on(acts: Acts, turn: Turn) -> Reply | None:
     fresh = turns.get_turn(turn.id)
     assert fresh is not None
     show_header(fresh, acts.voice, acts.now)
+    decided(fresh, let_go_text(fresh, acts.event.author.name), acts.voice, acts.now)
     return Reply("It goes on.")
 
 

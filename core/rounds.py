@@ -239,6 +239,16 @@ def reckoned(turn_id: int, forecast: Forecast, voice: Voice, now: float) -> Turn
     return turn.state
 
 
+def decided(turn: Turn, told: str, voice: Voice, now: float) -> None:
+    """Nobody is asked any more whether a held roundtable may go on: the thread reads ``told``.
+
+    "" takes the question back; either way its buttons are gone.
+    """
+    chat = messages.get_conversation(turn.conversation_id).key.chat
+    text = voice(chat, told, "")[0] if told else ""
+    outbox.close_question(turn.id, text, now=now)
+
+
 # --- a speaker is skipped ----------------------------------------------------------------
 
 

@@ -296,6 +296,18 @@ def told_of(conversation_id: int, turn_id: int) -> bool:
     )
 
 
+def close_question(turn_id: int, text: str, *, now: float) -> None:
+    """Ask no more whether a held turn may go on: what asks reads ``text``, or goes ("")."""
+    asks = OutboxRow.buttons.startswith(f'[["go:{turn_id}"')
+    posts = (OutboxRow.turn == turn_id) & (OutboxRow.op == "post") & asks
+    for row in list(OutboxRow.select().where(posts & (OutboxRow.state != "dropped"))):
+        if text:
+            change_post(row.id, text, now=now)
+        else:
+            withdraw_post(row.id, now=now)
+        OutboxRow.update(buttons="[]").where(OutboxRow.id == row.id).execute()  # closed once
+
+
 def undelivered() -> tuple[int, int]:
     """How many rows are owed, and how many could never be delivered."""
     owed = OutboxRow.select().where(_OPEN).count()

@@ -419,8 +419,10 @@ async def test_one_over_its_budget_asks_first_and_waits_through_a_restart(table)
     await table.product.start(table.side.name)
     assert table.rows("SELECT count(*) FROM run")[0] == (1,)
     await table.press(root, "Go on")
-    await table.over(root, "complete")
+    posts = await table.over(root, "complete")
     assert table.rows("SELECT count(*) FROM run")[0] == (6,)
+    assert any("let this roundtable go on beyond its budget of 4,000" in p.text for p in posts)
+    assert not any(post.buttons for post in posts)
 
 
 async def test_a_held_one_can_be_stopped(table):
@@ -428,7 +430,8 @@ async def test_a_held_one_can_be_stopped(table):
     await table.says(root, "may send more than its budget")
     await table.side.reply(root, "!stop")
     await table.over(root, "stopped")
-    await table.press(root, "Go on")
+    posts = await table.shown(root, lambda posts: not any(p.buttons for p in posts), "no button")
+    assert not any("may send more than its budget" in post.text for post in posts)
     assert table.rows("SELECT state FROM turn") == [("cancelled",)]
     assert table.rows("SELECT count(*) FROM run")[0] == (0,)
 
