@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
-from peewee import Model, Query, Value
+from peewee import (
+    SQL,
+    AutoField,
+    FloatField,
+    ForeignKeyField,
+    IntegerField,
+    Model,
+    Query,
+    TextField,
+    Value,
+)
 
 Row = TypeVar("Row", bound=Model)
 
@@ -48,13 +58,14 @@ class Prepared(Generic[Row]):
         sql, params = self._build(**{n: Value(Slot(n), converter=False) for n in names}).sql()
         return sql, tuple(params)
 
-    def _bound(self, values: dict[str, Any]) -> tuple[str, list[Any]]:
+    def bound(self, **values: Any) -> tuple[str, list[Any]]:
+        """The SQL with its parameters, to be part of another statement."""
         sql, params = self._statement
         return sql, [values[p.name] if isinstance(p, Slot) else p for p in params]
 
     def rows(self, **values: Any) -> list[Row]:
         """The rows a SELECT finds."""
-        return fetch(self._row, *self._bound(values))
+        return fetch(self._row, *self.bound(**values))
 
     def first(self, **values: Any) -> Row | None:
         """The first row a SELECT finds, or ``None``."""
@@ -62,32 +73,59 @@ class Prepared(Generic[Row]):
 
     def value(self, **values: Any) -> Any:
         """The one value a SELECT finds (``COUNT(...)``)."""
-        sql, params = self._bound(values)
+        sql, params = self.bound(**values)
         return meta_of(self._row).database.execute_sql(sql, params).fetchone()[0]
 
     def run(self, **values: Any) -> int:
         """Run an INSERT, UPDATE or DELETE; how many rows it changed."""
-        sql, params = self._bound(values)
+        sql, params = self.bound(**values)
         return meta_of(self._row).database.execute_sql(sql, params).rowcount
 
 
 def fetch(row: type[Row], sql: str, params: Sequence[Any]) -> list[Row]:
     """Run a SELECT of columns of this table; its rows as peewee would make them."""
-    meta = meta_of(row)
-    cursor = meta.database.execute_sql(sql, params)
-    columns = [meta.columns[column[0]] for column in cursor.description]
+    cursor = meta_of(row).database.execute_sql(sql, params)
+    names, converted = _reading(row, tuple(column[0] for column in cursor.description))
     found: list[Row] = []
     for values in cursor.fetchall():
         made = row(__no_default__=True)
-        for field, value in zip(columns, values, strict=True):
-            made.__data__[field.name] = field.python_value(value)
+        data = made.__data__ = dict(zip(names, values, strict=True))
+        for name, convert in converted:
+            data[name] = convert(data[name])
         found.append(made)
     return found
+
+
+@cache
+def _reading(
+    row: type[Model], columns: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], Any]], ...]]:
+    """The fields of these columns, and those whose values SQLite does not give as they are."""
+    fields = [meta_of(row).columns[column] for column in columns]
+    converted = [field for field in fields if not isinstance(_stored(field), _AS_STORED)]
+    return (
+        tuple(field.name for field in fields),
+        tuple((field.name, field.python_value) for field in converted),
+    )
+
+
+_AS_STORED = (AutoField, IntegerField, FloatField, TextField)
+
+
+def _stored(field: Any) -> Any:
+    """The field whose values a field holds: that of a foreign key is a key of another table."""
+    return _stored(field.rel_field) if isinstance(field, ForeignKeyField) else field
 
 
 def raw(value: Any) -> Any:
     """A value of a prepared query for use in ``SQL("...", [raw(value)])``."""
     return value.value
+
+
+def each(value: Any) -> SQL:
+    """For ``in_`` and ``not_in``: the values of a list that is given as JSON, in a slot or not."""
+    given = raw(value) if isinstance(value, Value) else value
+    return SQL("(SELECT value FROM json_each(?))", [given])
 
 
 def meta_of(row: type[Model]) -> Any:

@@ -13,63 +13,115 @@ rows at that moment, so a channel that has just become private is private for th
 
 from __future__ import annotations
 
-from functools import reduce
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, reduce
 from operator import or_
+from typing import Any, NamedTuple
 
 from peewee import Expression
 
 from core.model import Scene
+from core.records.prepared import Prepared, each
 from core.records.tables import ConversationRow
 
 NOT = "!"
 """Before a channel in ``Scene.project_channels``: another project has it, whatever ``*`` says."""
 
 
-def visible(scene: Scene) -> Expression:
+class Shape(NamedTuple):
+    """Which parts the rule has for a scene: the same parts make the same SQL.
+
+    ``listed``: named public channels count; ``others``: all public ones but those refused.
+    """
+
+    listed: bool = False
+    others: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What may be drawn from: a statement is built once a shape, the values go into its slots."""
+
+    shape: Shape
+    here: int
+    chat: str
+    space: str
+    channel: str
+    listed: str
+    refused: str
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """For the slots that ``rule`` is given; the lists as JSON."""
+        names = ("here", "chat", "space", "channel", "listed", "refused")
+        return {name: getattr(self, name) for name in names}
+
+
+def sight(scene: Scene) -> Sight:
+    """What a scene may draw from; it must come from the turn's row."""
+    here, key = scene.conversation, scene.conversation.key
+    listed, refused = list[str](), list[str]()
+    shape = Shape()
+    if scene.asker_trusted and not here.direct and _of_project(scene):
+        before = f"{key.chat}:"
+        channels = scene.project_channels
+        listed = [c[len(before) :] for c in channels if c.startswith(before)]
+        refused = [c.removeprefix(NOT + before) for c in channels if c.startswith(NOT + before)]
+        shape = Shape(bool(listed), "*" in channels)
+    return Sight(
+        shape, here.id, key.chat, key.space, key.channel, json.dumps(listed), json.dumps(refused)
+    )
+
+
+def rule(
+    shape: Shape, here: Any, chat: Any, space: Any, channel: Any, listed: Any, refused: Any
+) -> Expression:
     """A condition on ``ConversationRow``, for queries that join it: what may be drawn from.
 
-    Nothing in a prompt or a query widens it; ``scene`` must come from the turn's row.
+    Values or slots (``core.records.prepared``); the names are those of ``Sight.values``.
     """
-    here = scene.conversation
-    own = _of_place(scene) & (ConversationRow.channel == here.key.channel)
-    rule = (ConversationRow.id == here.id) | (own & ~ConversationRow.apart)
-    if here.direct or not scene.asker_trusted:
-        return rule
-    elsewhere = _project(scene)
-    if elsewhere is None:
-        return rule
+    place = (ConversationRow.chat == chat) & (ConversationRow.space == space)
+    own = place & (ConversationRow.channel == channel)
+    allowed = (ConversationRow.id == here) | (own & ~ConversationRow.apart)
+    elsewhere: list[Expression] = []
+    if shape.listed:
+        elsewhere.append(ConversationRow.channel.in_(each(listed)))
+    if shape.others:
+        elsewhere.append(ConversationRow.channel.not_in(each(refused)))
+    if not elsewhere:
+        return allowed
     public = ConversationRow.public & ~ConversationRow.direct & ~ConversationRow.apart
-    return rule | (_of_place(scene) & public & elsewhere)
+    return allowed | (place & public & reduce(or_, elsewhere))
+
+
+def visible(scene: Scene) -> Expression:
+    """``rule`` for a scene. Nothing in a prompt or a query widens it."""
+    seen = sight(scene)
+    return rule(seen.shape, **seen.values)
+
+
+@cache
+def _seen(shape: Shape) -> Prepared[ConversationRow]:
+    return Prepared(
+        ConversationRow,
+        lambda asked, here, chat, space, channel, listed, refused: ConversationRow.select().where(
+            (ConversationRow.id == asked) & rule(shape, here, chat, space, channel, listed, refused)
+        ),
+    )
 
 
 def may_see(scene: Scene, conversation_id: int) -> bool:
     """Whether this one conversation may be drawn from; False for one that does not exist."""
     if conversation_id == scene.conversation.id:
         return True
-    asked = (ConversationRow.id == conversation_id) & visible(scene)
-    return ConversationRow.select().where(asked).exists()
+    seen = sight(scene)
+    return bool(_seen(seen.shape).rows(asked=conversation_id, **seen.values))
 
 
-def _of_place(scene: Scene) -> Expression:
-    key = scene.conversation.key
-    return (ConversationRow.chat == key.chat) & (ConversationRow.space == key.space)
-
-
-def _project(scene: Scene) -> Expression | None:
-    """The channels of the scene's project in this chat; ``None`` when its own is in none."""
-    before = f"{scene.conversation.key.chat}:"
-    here = before + scene.conversation.key.channel
-    if here not in scene.project_channels and (
-        "*" not in scene.project_channels or NOT + here in scene.project_channels
-    ):
-        return None
-    listed = [c[len(before) :] for c in scene.project_channels if c.startswith(before)]
-    wanted: list[Expression] = [ConversationRow.channel.in_(listed)] if listed else []
-    if "*" in scene.project_channels:
-        refused = [
-            c.removeprefix(NOT + before)
-            for c in scene.project_channels
-            if c.startswith(NOT + before)
-        ]
-        wanted.append(ConversationRow.channel.not_in(refused))
-    return reduce(or_, wanted)
+def _of_project(scene: Scene) -> bool:
+    """Whether the scene's own channel is one of its project's."""
+    here = f"{scene.conversation.key.chat}:{scene.conversation.key.channel}"
+    channels: Sequence[str] = scene.project_channels
+    return here in channels or ("*" in channels and NOT + here not in channels)

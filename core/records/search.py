@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from peewee import JOIN, SQL, Expression, ModelSelect
+from peewee import JOIN, SQL, Expression, Query
 
 from core.keywords import match_any, query_terms
 from core.model import Conversation, Message, Scene
 from core.records.messages import to_conversation, to_message
-from core.records.prepared import meta_of
-from core.records.scope import visible
+from core.records.prepared import Prepared, each, meta_of
+from core.records.scope import Shape, Sight, rule, sight
 from core.records.tables import ConversationRow, MessageIndex, MessageRow
 
 COMMON_ROWS = 10_000  # a word in more messages than this tells little, and costs a millisecond
@@ -33,25 +35,31 @@ class Found:
     score: float
 
 
-def search(scene: Scene, text: str, limit: int) -> tuple[Found, ...]:
+def search(scene: Scene, text: str, limit: int, *, few: bool | None = None) -> tuple[Found, ...]:
     """The best ``limit`` messages for any words of ``text``, best first.
 
-    Only what ``scope.visible`` allows now, without what ``scene.shown`` holds and without the
-    question. The rarest words decide: the cost is bounded whatever the size of the database.
+    Only what ``core.records.scope`` allows now, without what ``scene.shown`` holds and without
+    the question. The rarest words decide: the cost is bounded whatever the size of the database.
+    ``few``: whether ``count_visible`` is at most ``FEW_MESSAGES``, where that is known.
     """
     rare, common = _weighed(query_terms(text))
-    if rare:
-        scored = _ranked(scene, rare, limit)
-    elif common:
-        scored = _newest(scene, common[0], limit)
-    else:
+    if not rare and not common:
         return ()
+    told = [*scene.shown, scene.prompt_message_id]
+    look = _Look(sight(scene), json.dumps(told), limit, few)
+    scored = look.ranked(rare) if rare else look.newest(common[0])
     return _fetched(scored)
 
 
 def count_visible(scene: Scene, limit: int) -> int:
     """How many messages may be drawn from, the ones shown included; counting ends at ``limit``."""
-    return int(_listed(scene).limit(limit).count())
+    return _count(sight(scene), limit)
+
+
+def _count(seen: Sight, limit: int) -> int:
+    sql, params = _listed(seen.shape).bound(**seen.values)
+    [[count]] = _sql(f"SELECT count(*) FROM ({sql} LIMIT ?)", [*params, limit])  # noqa: S608
+    return count
 
 
 def _weighed(terms: Sequence[str]) -> tuple[dict[str, int], list[str]]:
@@ -75,77 +83,118 @@ def _uses(term: str) -> int:
     return count
 
 
-def _ranked(scene: Scene, terms: Mapping[str, int], limit: int) -> list[tuple[int, float]]:
-    """The best hits, as (message, score)."""
-    found = "SELECT rowid AS id, -bm25(message_fts) AS score FROM message_fts"
-    order = "ORDER BY score DESC, id DESC LIMIT ?"
-    if sum(terms.values()) > BEST_ROWS and _few(scene):
-        # The list first: the hits in it are all that is ranked, and none of them is missed.
-        allowed, params = _listed(scene).where(_new(scene)).sql()
-        sql = f"{found} WHERE message_fts MATCH ? AND +rowid IN ({allowed}) {order}"
-        return _sql(sql, [match_any(terms), *params, limit])
-    best = f"{found} WHERE message_fts MATCH ? {order}"
-    return _first_allowed(scene, best, [match_any(terms), BEST_ROWS], limit)
+@dataclass(slots=True)
+class _Look:
+    """One search: where it may look, and what it is not to find (ids of messages, as JSON)."""
+
+    seen: Sight
+    told: str
+    limit: int
+    known_few: bool | None
+
+    def ranked(self, terms: Mapping[str, int]) -> list[tuple[int, float]]:
+        """The best hits, as (message, score)."""
+        found = "SELECT rowid AS id, -bm25(message_fts) AS score FROM message_fts"
+        order = "ORDER BY score DESC, id DESC LIMIT ?"
+        if sum(terms.values()) > BEST_ROWS and self._few():
+            # The list first: the hits in it are all that is ranked, and none of them is missed.
+            allowed, params = self._bound(_listed_new)
+            sql = f"{found} WHERE message_fts MATCH ? AND +rowid IN ({allowed}) {order}"
+            return _sql(sql, [match_any(terms), *params, self.limit])
+        best = f"{found} WHERE message_fts MATCH ? {order}"
+        return self._first_allowed(best, [match_any(terms), BEST_ROWS])
+
+    def newest(self, term: str) -> list[tuple[int, float]]:
+        """The newest hits for a word that is everywhere: its count in a text tells nothing."""
+        newest = (
+            "SELECT rowid AS id, 0.0 AS score FROM message_fts WHERE message_fts MATCH ? "
+            "ORDER BY rowid DESC LIMIT ?"
+        )
+        return self._first_allowed(newest, [match_any([term]), NEWEST_ROWS])
+
+    def _first_allowed(self, hits: str, params: list[Any]) -> list[tuple[int, float]]:
+        """The first hits that may be told, in their order."""
+        if self._few():
+            allowed, more = self._bound(_listed_new)
+            told = f"hits.id IN ({allowed})"
+        else:
+            allowed, more = self._bound(_asked)
+            told = f"EXISTS ({allowed})"
+        sql = f"SELECT hits.id, hits.score FROM ({hits}) AS hits WHERE {told} LIMIT ?"  # noqa: S608
+        return _sql(sql, [*params, *more, self.limit])
+
+    def _few(self) -> bool:
+        """Whether listing what may be seen is cheaper than asking for the place of each hit."""
+        if self.known_few is None:
+            self.known_few = _count(self.seen, FEW_MESSAGES + 1) <= FEW_MESSAGES
+        return self.known_few
+
+    def _bound(self, query: Callable[[Shape], Prepared[MessageRow]]) -> tuple[str, list[Any]]:
+        return query(self.seen.shape).bound(**self.seen.values, told=self.told)
 
 
-def _newest(scene: Scene, term: str, limit: int) -> list[tuple[int, float]]:
-    """The newest hits for a word that is everywhere: how often it stands there tells nothing."""
-    newest = (
-        "SELECT rowid AS id, 0.0 AS score FROM message_fts WHERE message_fts MATCH ? "
-        "ORDER BY rowid DESC LIMIT ?"
-    )
-    return _first_allowed(scene, newest, [match_any([term]), NEWEST_ROWS], limit)
-
-
-def _first_allowed(
-    scene: Scene, hits: str, params: list[Any], limit: int
-) -> list[tuple[int, float]]:
-    """The first ``limit`` of these hits that may be told, in their order."""
-    if _few(scene):
-        allowed, more = _listed(scene).where(_new(scene)).sql()
-        told = f"hits.id IN ({allowed})"
-    else:
-        allowed, more = _asked(scene).where(_new(scene)).sql()
-        told = f"EXISTS ({allowed})"
-    sql = f"SELECT hits.id, hits.score FROM ({hits}) AS hits WHERE {told} LIMIT ?"  # noqa: S608
-    return _sql(sql, [*params, *more, limit])
-
-
-def _few(scene: Scene) -> bool:
-    """Whether listing what may be seen is cheaper than asking for the place of each hit."""
-    return count_visible(scene, FEW_MESSAGES + 1) <= FEW_MESSAGES
-
-
-# SQLite keeps the order of a cross join, so both read only what they must.
+# SQLite keeps the order of a cross join, so all read only what they must.
 _PLACE = ConversationRow.id == MessageRow.conversation
 
 
-def _listed(scene: Scene) -> ModelSelect[ConversationRow]:
+@cache
+def _listed(shape: Shape) -> Prepared[MessageRow]:
     """The ids of all messages that may be seen, by conversation; it can end early."""
-    joined = ConversationRow.select(MessageRow.id).join(MessageRow, JOIN.CROSS)
-    return joined.where(_PLACE & visible(scene) & MessageRow.deleted_at.is_null())
+
+    def build(here: Any, chat: Any, space: Any, channel: Any, listed: Any, refused: Any) -> Query:
+        seen = rule(shape, here, chat, space, channel, listed, refused)
+        joined = ConversationRow.select(MessageRow.id).join(MessageRow, JOIN.CROSS)
+        return joined.where(_PLACE & seen & MessageRow.deleted_at.is_null())
+
+    return Prepared(MessageRow, build)
 
 
-def _asked(scene: Scene) -> ModelSelect[MessageRow]:
-    """The message ``hits.id``, if it may be seen."""
-    joined = MessageRow.select(MessageRow.id).join(ConversationRow, JOIN.CROSS)
-    one = (MessageRow.id == SQL("hits.id")) & _PLACE
-    return joined.where(one & visible(scene) & MessageRow.deleted_at.is_null())
+@cache
+def _listed_new(shape: Shape) -> Prepared[MessageRow]:
+    """``_listed`` without what is told already."""
+
+    def build(
+        here: Any, chat: Any, space: Any, channel: Any, listed: Any, refused: Any, told: Any
+    ) -> Query:
+        seen = rule(shape, here, chat, space, channel, listed, refused)
+        joined = ConversationRow.select(MessageRow.id).join(MessageRow, JOIN.CROSS)
+        return joined.where(_PLACE & seen & MessageRow.deleted_at.is_null() & _new(told))
+
+    return Prepared(MessageRow, build)
 
 
-def _new(scene: Scene) -> Expression:
-    """Without what is shown anyway, and without the question itself."""
-    return MessageRow.id.not_in((*sorted(scene.shown), scene.prompt_message_id))
+@cache
+def _asked(shape: Shape) -> Prepared[MessageRow]:
+    """The message ``hits.id``, if it may be seen and is not told already."""
+
+    def build(
+        here: Any, chat: Any, space: Any, channel: Any, listed: Any, refused: Any, told: Any
+    ) -> Query:
+        seen = rule(shape, here, chat, space, channel, listed, refused)
+        joined = MessageRow.select(MessageRow.id).join(ConversationRow, JOIN.CROSS)
+        one = (MessageRow.id == SQL("hits.id")) & _PLACE
+        return joined.where(one & seen & MessageRow.deleted_at.is_null() & _new(told))
+
+    return Prepared(MessageRow, build)
+
+
+def _new(told: Any) -> Expression:
+    return MessageRow.id.not_in(each(told))
+
+
+_messages = Prepared(
+    MessageRow, lambda ids: MessageRow.select().where(MessageRow.id.in_(each(ids)))
+)
+_places = Prepared(
+    ConversationRow, lambda ids: ConversationRow.select().where(ConversationRow.id.in_(each(ids)))
+)
 
 
 def _fetched(scored: Sequence[tuple[int, float]]) -> tuple[Found, ...]:
-    ids = [message_id for message_id, _ in scored]
-    rows = {row.id: row for row in MessageRow.select().where(MessageRow.id.in_(ids))}
-    places = {row.conversation_id for row in rows.values()}
-    known = {
-        row.id: to_conversation(row)
-        for row in ConversationRow.select().where(ConversationRow.id.in_(places))
-    }
+    ids = json.dumps([message_id for message_id, _ in scored])
+    rows = {row.id: row for row in _messages.rows(ids=ids)}
+    places = json.dumps(list({row.conversation_id for row in rows.values()}))
+    known = {row.id: to_conversation(row) for row in _places.rows(ids=places)}
     return tuple(
         Found(to_message(rows[number]), known[rows[number].conversation_id], score)
         for number, score in scored

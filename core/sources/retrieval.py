@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.keywords import query_terms, tokens
-from core.model import Candidate, Message, Offer, Pull, PulledResult, Scene
+from core.model import Candidate, Offer, Pull, PulledResult, Scene
 from core.records.search import FEW_MESSAGES, Found, count_visible, search
 from core.sources.port import Source
 from core.sources.recall import belonging, excerpt, told
@@ -28,7 +28,8 @@ def offer(scene: Scene) -> Offer:
     count = count_visible(scene, FEW_MESSAGES + hidden + 1) - hidden
     if count <= 0:
         return Offer()
-    found = ranked(scene.prompt, search(scene, scene.prompt, LOOKED_AT))
+    few = count + hidden <= FEW_MESSAGES
+    found = ranked(scene.prompt, search(scene, scene.prompt, LOOKED_AT, few=few))
     terms = query_terms(scene.prompt)
     parts = tuple(
         told(one.message, one.conversation, scene, excerpt(one.message, terms, PUSHED_CHARS))
@@ -79,17 +80,15 @@ def ranked(query: str, found: Sequence[Found]) -> list[Found]:
     """
     best = max((one.score for one in found), default=0.0) or 1.0
     asked = set(tokens(query))
-    named = {_name(one.message) for one in found if asked.issuperset(_name(one.message))} - {()}
+    authors = {one.message.author_name for one in found}
+    names = {author: tuple(tokens(author)) for author in authors}
+    named = {name for name in names.values() if asked.issuperset(name)} - {()}
     bonus = next(iter(named)) if len(named) == 1 else None
 
     def worth(one: Found) -> float:
-        return one.score / best + (NAMED if _name(one.message) == bonus else 0.0)
+        return one.score / best + (NAMED if names[one.message.author_name] == bonus else 0.0)
 
     return sorted(found, key=lambda one: (-worth(one), -one.message.id))
-
-
-def _name(message: Message) -> tuple[str, ...]:
-    return tuple(tokens(message.author_name))
 
 
 def _found(found: Sequence[Found], scene: Scene) -> list[Found]:

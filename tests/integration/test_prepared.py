@@ -6,7 +6,7 @@ import pytest
 from peewee import DoesNotExist
 
 from core.model import ConversationKey, Participant
-from core.records import messages, outbox, runs, turns
+from core.records import messages, outbox, runs, scope, search, turns
 from core.records.prepared import Prepared, meta_of
 from core.records.tables import ConversationRow, OutboxRow, TurnRow
 from core.records.thread import Records
@@ -130,10 +130,14 @@ async def test_posts_are_taken_together_but_for_busy_conversations(records):
 
 async def test_no_statement_reads_a_whole_table(records):
     def plans():
-        for module in (messages, outbox, runs, turns):
+        for module in (messages, outbox, runs, search, turns):
             for name, query in vars(module).items():
                 if isinstance(query, Prepared):
                     yield name, explain(query)
+        shapes = [scope.Shape(a, b) for a in (False, True) for b in (False, True)]
+        for query in (scope._seen, search._listed, search._listed_new):
+            for shape in shapes:
+                yield f"{query.__name__} {shape}", explain(query(shape))
 
     def explain(query):
         sql, params = query._statement
