@@ -29,6 +29,7 @@ from core.pull import KINDS, problem
 from core.records import messages
 from core.records.changes import changes as count_changes
 from core.records.thread import Records
+from core.sources.apart import apart
 from core.sources.personas import PROJECT_FOLDER, persona_text
 from core.sources.port import Source
 from core.sources.project import tech_stack
@@ -149,11 +150,19 @@ class Gather:
         return messages.since(here, loaded.newest_id), count_changes(here), own()
 
     async def persona(self, seat: Participant) -> str:
-        """The seat's role document, the project's own before the shipped one."""
+        """The seat's role document, the project's own before the shipped one.
+
+        "" when the folder does not answer in time.
+        """
         if not seat.persona:
             return ""
         folders = (Path(self._project.path) / PROJECT_FOLDER, self._persona_folder)
-        return await asyncio.to_thread(persona_text, seat.persona, folders)
+        try:
+            async with asyncio.timeout(SOURCE_DEADLINE_S):
+                return await apart("persona", partial(persona_text, seat.persona, folders))
+        except TimeoutError:
+            log.warning("source.failed", source="persona", error="too late")
+            return ""
 
     async def pulled(
         self, pulls: Sequence[Pull], told: Collection[int] = ()
@@ -222,7 +231,7 @@ class Gather:
         if source.where == "records":
             return await self._records.do(function)
         async with asyncio.timeout(source.deadline_s):
-            return await asyncio.to_thread(function)
+            return await apart(source.name, function)
 
     async def _look(self) -> tuple[tuple[str, ...], tuple[str, ...], Sequence[Source]]:
         """The project's tech stack, notes on what could not be read, and who has more to tell.
@@ -237,7 +246,7 @@ class Gather:
 
         try:
             async with asyncio.timeout(SOURCE_DEADLINE_S):
-                return await asyncio.to_thread(look)
+                return await apart("project", look)
         except (OSError, TimeoutError) as error:
             log.warning("source.failed", source="project", error=type(error).__name__)
             return (), (f"project: not read ({type(error).__name__})",), outside
