@@ -129,7 +129,7 @@ def pack(
     if found is None:
         _fail(
             f"There is no run {run_id!r}, or several begin like that. "
-            "`!context` in a thread lists its runs."
+            "`!context` in a thread names its runs."
         )
     elif as_json:
         _print_json(found)

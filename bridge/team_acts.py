@@ -174,7 +174,8 @@ class TeamActs:
                 by=self.by,
                 now=self.now,
             )
-            short = f"Written down as finding **{made.number}** ({made.severity})."
+            kind = f"{made.severity}, {literal(made.category)}"
+            short = f"Written down as finding **{made.number}** ({kind})."
             return self._made(short, say.say_finding(made), made.text, made.origin.conversation_id)
         finding = findings.find_finding(self.scene, team.number)
         if finding is None:

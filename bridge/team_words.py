@@ -49,6 +49,8 @@ def say_plan(plan: Plan, *, whole: bool = True) -> str:
     lines += [_task_line(plan, task) for task in plan.subtasks]
     if plan.state == "proposed":
         lines += ["", f"`!plan approve {plan.number}` or `!plan reject {plan.number}`"]
+    elif plan.state == "active" and plan.subtasks and plan.settled == len(plan.subtasks):
+        lines += ["", f"All of it is done: `!plan done {plan.number}` closes the plan."]
     document = f"\n\n{_bounded(plan.document)}" if whole and plan.document.strip() else ""
     return "\n".join(lines) + document
 
@@ -141,7 +143,7 @@ def say_decision(decision: Decision) -> str:
         _bounded(decision.decision),
         "",
         *(f"- {literal(name)}: {stance}" for name, stance in decision.stances),
-        f"- confidence {decision.confidence:.1f}, by {literal(decision.by)}",
+        f"- confidence {decision.confidence:.0%}, by {literal(decision.by)}",
     ]
     lines += [f"- supersedes {decision.supersedes}"] if decision.supersedes else []
     return "\n".join(lines)

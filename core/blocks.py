@@ -218,7 +218,11 @@ def _told(error: ValidationError) -> str:
     """The first few errors, by field; nothing of what the block holds but plain names of fields."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     told = [
-        ": ".join(filter(None, (".".join(_name(part) for part in e["loc"]), e["msg"])))
+        ": ".join(
+            filter(
+                None, (".".join(_name(n) for n in e["loc"]), e["msg"].removeprefix("Value error, "))
+            )
+        )
         for e in errors[:MAX_ERRORS]
     ]
     more = [f"and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else []

@@ -47,7 +47,7 @@ def say_receipt(run: dict[str, Any]) -> str:
         f"Mode {run['mode']} ({run['reason']}) · {size}, {tokens}",
     ]
     if how := _delivered(run):
-        lines.append(f"Delivery: {how}")
+        lines += ["", f"Delivery: {how}"]  # a paragraph: Markdown joins lines of one
     lines += ["", *_section_rows(run["sections"])]
     if run.get("announced"):
         lines.append(f"\nAnnounced, to be pulled: {', '.join(run['announced'])}")
@@ -137,7 +137,8 @@ def _say_round(round_: Parity) -> str:
         why = f" (not the same: {', '.join(round_.reasons)})" if round_.reasons else ""
         verdict = f"told differently: {', '.join(round_.differed)}{why}"
     else:
-        verdict = f"all {len(names)} know the same {len(whole)} shared sections"
+        everybody = "both" if len(names) == 2 else f"all {len(names)}"
+        verdict = f"{everybody} know the same {len(whole)} shared sections"
     if len(names) == 1:
         verdict = f"{len(whole)} shared sections"
     title = "Synthesis" if round_.synthesis else f"Round {round_.round + 1}"
@@ -156,7 +157,7 @@ def _say_seat(seat: ParitySeat) -> str:
 
 
 def _say_part(part: ParityPart, names: Sequence[str]) -> str:
-    everybody = len(part.who) == len(names)
+    everybody = len(part.who) == len(names) > 1
     who = "all" if everybody else ", ".join(names[n].split(" (")[0] for n in part.who)
     size = f"{part.size:,}" if part.hash else "none"
     return f"| {part.name} | {size} | {part.hash[:8]} | {who} |"

@@ -63,7 +63,7 @@ async def test_slack_a_plan_is_made_approved_and_known_to_the_agents(slack, on_s
 
 async def test_slack_a_finding_by_command_opens_a_thread(slack, on_slack):
     note = await slack.slash("/moot", "finding add [security/high] the token is logged")
-    assert "finding *1* (high)" in note.text
+    assert "finding *1* (high, security)" in note.text
 
     async def header():
         found = [m for m in await slack.seen() if "the token is logged" in m.text and not m.root]

@@ -293,11 +293,10 @@ async def test_c125_a_local_model_that_holds_too_little_is_asked_again_with_less
 
 
 async def test_estimates_are_corrected_by_what_the_engine_reports(here: Parlour) -> None:
-    # The rehearsal engine reports a token a character; the rule says four characters a token.
     for n in range(5):
         other = await here.opened(f"{n + 2}.0")
         await other.say("word " * 300 * n)
-        await other.ask("one")
+        await other.ask("one @@rehearse dense@@")  # the rule says four characters a token
     runs = await here.runs()
     assert runs[0]["token_factor"] == 1.0
     last = runs[-1]

@@ -33,6 +33,9 @@ async def test_a_plan_from_proposal_to_done(house):  # noqa: F811
     await house.say("!plan done 1.1", at="4", root="1")
     await house.say("!plan done 1", at="5", root="1")
     await house.say("!plan", at="6", root="1")
+    await house.say("!plan new Next\n- one", at="7", root="1")
+    await house.say("!plan approve 2", at="8", root="1")
+    await house.say("!plan done 2.1", at="9", root="1")
     posts = await said(house)
     assert "Plan **1** is proposed, with 2 subtasks" in posts[0]
     assert "(active)" in posts[1]
@@ -40,6 +43,8 @@ async def test_a_plan_from_proposal_to_done(house):  # noqa: F811
     assert "☑ 1.1 write" in posts[3]
     assert "(done)" in posts[4]
     assert "**1** Ship it (done, 1 of 2 done)" in posts[5]
+    assert "`!plan done 2` closes the plan" not in posts[7]
+    assert "`!plan done 2` closes the plan" in posts[8]  # what to do next
     log = await house.records.do(lambda: [(r.actor_name, r.action) for r in AuditRow.select()])
     assert ("Kim", "proposed -> active") in log
     assert len(await house.turns()) == 0  # nothing of it is a question

@@ -26,6 +26,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``stubborn``          ignores interrupt and terminate
 ``child=600``         leaves a child that sleeps so many seconds and holds the output open
 ``setsid=600``        the same, in a session of its own
+``dense``             reports a token a character, not one for four
 ``env=NAME``          says whether that environment variable is set, and its length
 ``when="..."``        the directive counts only where it was told these words
 ====================  ====================================================================
@@ -198,7 +199,11 @@ def main() -> int:
     answer = "" if "silent" in order else compose(task, order, question)
     if answer:
         speak(answer, float(order.get("pace") or 0))
-    used = {"input": len(task["context"]) + len(task["prompt"]), "output": len(answer)}
+    chars = 1 if "dense" in order else 4  # a token
+    used = {
+        "input": (len(task["context"]) + len(task["prompt"])) // chars,
+        "output": len(answer) // chars,
+    }
     say("result", ok=True, usage=used)
     return 0
 
