@@ -49,7 +49,7 @@ MAX_ROUNDS = 5
 MIN_SEATS = 2
 MAX_SEATS = 8
 
-_TYPED = re.compile(r"!(\w+):?(?:\s+|$)")
+_TYPED = re.compile(r"!(\w+)[:.!?]*(?:\s+|$)")  # who is in a hurry types "!stop!"
 _TOPIC = re.compile(r"(roundtable|rt)\s*:\s*", re.IGNORECASE)
 
 
