@@ -51,16 +51,31 @@ def say_receipt(run: dict[str, Any]) -> str:
     lines += ["", *_section_rows(run["sections"])]
     if run.get("announced"):
         lines.append(f"\nAnnounced, to be pulled: {', '.join(run['announced'])}")
+    notes = list(run.get("notes", []))
     if run["dropped"]:
-        lines.append(f"\nLeft out: {', '.join(run['dropped'])}")
+        lines.append(f"\nLeft out: {_left_out(run['dropped'], notes)}")
     if run.get("gone"):
         lines.append(f"\nSaid to be no more: {', '.join(run['gone'])}")
     if in_run := run.get("in_run"):
         asked = ", ".join(f"{p['kind']} “{literal(p['query'], 60)}” ({p['hits']})" for p in in_run)
         chars = sum(p["chars"] for p in in_run)
         lines.append(f"\nPulled while it worked: {asked} · {chars:,} characters")
-    lines += [f"\nNote: {note}" for note in run.get("notes", [])]
+    lines += [f"\nNote: {note}" for note in notes]
     return "\n".join(lines)
+
+
+def _left_out(dropped: Sequence[str], notes: list[str]) -> str:
+    """``findings, cross (not in mode lite)``: sections by why, whose notes are used up here."""
+    by_why: dict[str, list[str]] = {}
+    for name in dropped:
+        begins = f"{name}: dropped, "
+        note = next((note for note in notes if note.startswith(begins)), "")
+        if note:
+            notes.remove(note)
+        by_why.setdefault(note.removeprefix(begins), []).append(name)
+    return "; ".join(
+        ", ".join(names) + (f" ({why})" if why else "") for why, names in by_why.items()
+    )
 
 
 def _whose(run: dict[str, Any]) -> str:

@@ -130,7 +130,8 @@ def test_a_receipt_tells_delivery_budget_and_what_was_left_out():
     assert "60,000 characters (asked for), about" in text
     assert "(× 1.3 by what claude reported)" in text
     assert "Announced, to be pulled: retrieval" in text
-    assert "Left out: cross" in text
+    assert "Left out: cross (not in mode standard)" in text
+    assert "Note: cross" not in text  # once is enough
     known = learned(Known({"code": "old"}), first)
     known = replace(known, sections={**known.sections, "code": "old"})
     new = replace(delta(build_context_pack(request, facts), known), resumed=True)
