@@ -157,8 +157,14 @@ def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tup
 
 
 def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
-    """Write a thread's earlier messages; those known already stay as they are."""
+    """Write a thread's earlier messages; those known already stay as they are.
+
+    What was deleted after the platform was asked for them is not taken in.
+    """
+    key = get_conversation(conversation_id).key
     for item in said:
+        if is_gone(key, item.message_id):
+            continue
         values = {
             "conversation": conversation_id,
             "platform_id": item.message_id,

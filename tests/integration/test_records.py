@@ -126,6 +126,16 @@ async def test_history_does_not_repeat_what_was_heard(records):
     assert [m.text for m in await records.do(messages.recent, 1, 10)] == ["build failed", "mine"]
 
 
+async def test_history_brings_nothing_that_was_deleted_while_it_was_read(records):
+    await records.do(conversation)
+    here = (await records.do(messages.get_conversation, 1)).key
+    said = [Said("4", Author("U1", "Kim"), "the key is x", 4.0)]
+    assert await records.do(messages.remove, here, "4", 5.0) is None
+    await records.do(messages.note_gone, here, "4", 5.0)
+    await records.do(messages.add_history, 1, "slack", said)
+    assert await records.do(messages.recent, 1, 10) == ()
+
+
 async def test_outbox_order_and_states(records):
     await records.do(conversation)
     stop = (Button("stop:1", "Stop", "danger"),)
