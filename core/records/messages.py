@@ -127,19 +127,28 @@ _same_message = Prepared(
 )
 
 
+_by_event = Prepared(
+    MessageRow, lambda event_id: MessageRow.select().where(MessageRow.event_id == event_id)
+)
+
+
 def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tuple[int, bool]:
     """Write a message that was heard; returns its id and whether this is news.
 
-    News is a first delivery, or a second one that is addressed to us where the first was not: some
-    workspaces send a mention as two events, and either may come alone.
+    News is a first delivery, or a second one that names us where the first was not addressed: some
+    workspaces send a mention as two events, and either may come alone. A repeat of what somebody
+    said to the table does not become a question once the table is over.
     """
     found = _same_message.first(
         event_id=event.event_id, conversation=conversation_id, platform_id=event.message_id
     )
     if found:
-        news = addressed and not found.addressed and found.deleted_at is None
+        names_us = event.mentions_us or event.direct or found.event_id is None
+        news = addressed and names_us and not found.addressed and found.deleted_at is None
         if news:
             MessageRow.change(found.id, addressed=True)
+        if found.event_id is None and not _by_event.first(event_id=event.event_id):
+            MessageRow.change(found.id, event_id=event.event_id)
         return found.id, news
     row = MessageRow.create(
         conversation=conversation_id,

@@ -24,6 +24,7 @@ from core.model import (
     Outcome,
     Participant,
     Project,
+    Said,
     Step,
     TableRules,
 )
@@ -317,6 +318,29 @@ async def test_people_speak_up_at_a_roundtable_without_a_turn_of_their_own(house
     await house.say("mind the linter", at="2", root="1", who=LEE)
     assert len(await house.turns()) == 1
     assert ("Lee", "mind the linter") in await house.messages()
+
+
+@pytest.mark.parametrize("from_history", [False, True])
+async def test_what_was_said_to_a_table_is_no_question_when_it_comes_again(house, from_history):
+    await house.say("roundtable: tabs?", mention=True)
+    if from_history:
+        said = Said("2", LEE, "mind the linter", 2.0)
+        await house.records.do(messages.add_history, 1, "slack", [said])
+    await house.say("mind the linter", at="2", root="1", who=LEE)
+    await house.records.do(turns.end_turn, 1, "done", "", 3.0)
+    await house.say("mind the linter", at="2", root="1", who=LEE)  # as after a lost connection
+    assert len(await house.turns()) == 1
+    await house.say("and tests?", at="3", root="1", who=LEE)
+    assert [prompt for prompt, _ in await house.turns()] == ["tabs?", "and tests?"]
+
+
+async def test_a_reply_that_the_history_brought_first_is_a_question_once(house):
+    await house.say("start", mention=True)
+    said = Said("2", LEE, "and the tests?", 2.0)
+    await house.records.do(messages.add_history, 1, "slack", [said])
+    for _ in range(2):
+        await house.say("and the tests?", at="2", root="1", who=LEE)
+    assert [prompt for prompt, _ in await house.turns()] == ["start", "and the tests?"]
 
 
 async def test_a_command_at_channel_level_opens_a_thread(house):
