@@ -194,7 +194,7 @@ class _Taken:
             addressed = True
         else:
             # A command is ours, whoever is named in it; a question may be for those who are.
-            commands = typed is not None and typed[0] != MISSPELT
+            commands = typed is not None and typed[0] != MISSPELT and event.text.startswith("!")
             to_others = event.mentions_others and not commands
             addressed = engaged and event.in_thread and not to_others
         if (addressed or known) and messages.is_gone(event.key, event.message_id):

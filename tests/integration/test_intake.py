@@ -590,6 +590,7 @@ async def test_a_command_is_ours_whoever_is_named_in_it(house):
     await house.say("start", mention=True)
     await house.say("!rt would @Lee like tabs?", at="2", root="1", others=True)
     await house.say("!stpo @Lee", at="3", root="1", others=True)
+    await house.say("RT: what @Lee said", at="4", root="1", others=True)
     assert [prompt for prompt, _ in await house.turns()] == ["start", "would @Lee like tabs?"]
     assert not any("stpo" in text for _, text in await house.posts())
 
