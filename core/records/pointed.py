@@ -55,6 +55,8 @@ def message_at(conversation: Conversation, platform_id: str) -> int:
             (MessageRow.conversation == conversation.id)
             & (MessageRow.turn == run.turn_id)
             & (MessageRow.author_kind == "agent")
+            & (MessageRow.engine == run.engine)
+            & (MessageRow.persona == run.persona)
             & (MessageRow.text == visible_of(run.answer))
         )
         .first()

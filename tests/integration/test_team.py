@@ -231,6 +231,8 @@ async def test_a_branch_at_an_answer_that_ended_with_a_position(house):  # noqa:
         said = 'Files.\n\n<!-- position {"stance": "agree"} -->'
         done = Outcome("answered", text=said)
         runs.settle_run("r1", "answered", done, answer=said, pulls=(), now=NOW)
+        other = Participant("codex", "architect")  # who said the same before
+        messages.add_answer(1, other, "Files.", turn_id=turn.id, now=NOW)
         message = messages.add_answer(1, seat, "Files.", turn_id=turn.id, now=NOW)
         post = outbox.add_post(1, "answer", ["Files."], turn_id=turn.id, run_id="r1", now=NOW)
         outbox.mark_sent(post, "1700000005.000100", None, NOW)
