@@ -91,7 +91,11 @@ Screen { background: $background; }
     content-align: left middle; text-style: bold; background: transparent; color: $foreground;
     padding: 0; border: none;
 }
-.entry MarkdownTableContent > .cell, .entry MarkdownTableContent > .header { text-overflow: fold; }
+.entry MarkdownTableContent { keyline: none; grid-gutter: 0 1; }  /* a receipt fits 80 columns */
+.entry MarkdownTableContent > .cell, .entry MarkdownTableContent > .header {
+    text-overflow: fold;
+    padding: 0;
+}
 .entry .buttons { height: auto; margin: 0 0 0 0; }
 .entry .buttons Button { margin: 0 1 0 0; min-width: 8; }
 .person { border-left: outer $foreground 40%; }

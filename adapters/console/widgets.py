@@ -27,7 +27,7 @@ NEW_LINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter"})
 _VARIANTS: dict[ButtonStyle, str] = {"plain": "default", "primary": "primary", "danger": "error"}
 _PIECE = regex.compile(r" \(\d+/\d+\)$")
 _MARKUP = regex.compile(r"[*_`>#~]+")
-_TYPED = regex.compile(r"!\w+\s+")
+_TYPED = regex.compile(r"!\w+(?:\s+--[\w-]+(?:=|\s+)\S+)*\s+")  # a command and its first options
 
 
 class ActionButton(PushButton):

@@ -20,6 +20,7 @@ from adapters.console.room import Room
 from adapters.console.tui import RoomApp, RoomChanged, Whispered
 from adapters.console.widgets import ActionButton, Composer, MessageView, Sidebar, WhisperView
 from core.model import Button, ChatEvent, ConversationKey, Post, Reply
+from core.receipts import say_receipt
 
 G = FIRST_CHANNEL
 STOP = (Button("stop:7", "Stop", "danger"),)
@@ -141,7 +142,7 @@ async def test_several_lines_wide_characters_and_a_paste(tmp_path):
             seat.events[0].key, "**한글은** 좋다.\n\n| 가 | 나 |\n|---|---|\n| 1 | 둘 |", "claude"
         )
         await seat.sees("한글은 좋다.")
-        await seat.sees("│ 1")
+        await seat.until(lambda: "가 나" in " ".join(seat.screen().split()))
         await seat.until(lambda: seat.screen().count("왜 느린가요?") >= 2)
 
 
@@ -371,6 +372,32 @@ async def test_a_narrow_window(tmp_path):
         await seat.pilot.press("down", "enter")
         await seat.sees("› narrow")
         assert seat.app.query_one(Sidebar).region.width == 0
+
+
+async def test_a_receipt_is_whole_in_a_window_of_80_columns(tmp_path):
+    sections = [
+        {"name": name, "used": used, "granted": granted, "hash": "12e2fef0"}
+        for name, used, granted in (("platform-rules", 1_859, 1_859), ("recent", 1_404, 56_545))
+    ]
+    receipt = {
+        "run": "abcdef0123",
+        "engine": "codex",
+        "persona": "",
+        "state": "answered",
+        "mode": "lite",
+        "reason": "default",
+        "chars": 3_300,
+        "budget": 60_000,
+        "estimated_tokens": 825,
+        "sections": sections,
+        "dropped": [],
+    }
+    async with sitting(tmp_path, size=(80, 36)) as seat:
+        await seat.send("!rt --rounds 1 --mode blind why?")
+        await seat.sees("# general › why?")  # the topic, without the options before it
+        await seat.post(seat.events[-1].key, say_receipt(receipt))
+        for row in ("platform-rules ██████ 1,859 1,859 12e2fef0", "recent █░░░░░ 1,404 56,545"):
+            await seat.until(lambda row=row: row in " ".join(seat.screen().split()))
 
 
 async def test_what_arrives_while_one_leaves_is_no_fault(tmp_path):
