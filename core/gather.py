@@ -65,6 +65,10 @@ class _Read:
     offers: tuple[Offer, ...]
     changes: tuple[int, int]
 
+    @property
+    def newest_id(self) -> int:
+        return max((message.id for message in self.said), default=0)
+
 
 class Gather:
     """Loads what the packs of one turn need. One object a turn; shared facts once a round.
@@ -141,13 +145,13 @@ class Gather:
     def out_of_date(self, round_number: int) -> Callable[[], bool]:
         """To be called on the records' thread: was one edited or deleted since the facts of now?"""
         loaded = self._rounds[round_number]
-        return lambda: count_changes(self._conversation.id) != loaded.changes
+        return lambda: self._changes() != loaded.changes
 
     def _news(
         self, loaded: Loaded, own: Callable[[], T]
     ) -> tuple[tuple[Message, ...], tuple[int, int], T]:
         here = self._conversation.id
-        return messages.since(here, loaded.newest_id), count_changes(here), own()
+        return messages.since(here, loaded.newest_id), self._changes(), own()
 
     async def persona(self, seat: Participant) -> str:
         """The seat's role document, the project's own before the shipped one.
@@ -187,10 +191,19 @@ class Gather:
 
     async def _load(self, before: Loaded | None, own: Callable[[], T]) -> tuple[Loaded, T]:
         self._on_load()
-        stack, notes, wanting = await self._look()
+
+        def rows() -> tuple[_Read, T]:
+            return self._read(), own()
+
+        async with asyncio.TaskGroup() as group:
+            looking = group.create_task(self._look())
+            read, mine = await self._records.do(rows)
+            late = not looking.done()
+        stack, notes, wanting = looking.result()
         found = await asyncio.gather(*(self._offer(source) for source in wanting))
-        # Last, since what is outside may take seconds: what was deleted meanwhile is not told.
-        read, mine = await self._records.do(lambda: (self._read(), own()))
+        # What is outside may take seconds: what was deleted meanwhile is not told.
+        if (wanting or late) and await self._records.do(self._moved, read):
+            read, mine = await self._records.do(rows)
         said = belonging(read.said, self.scene)
         offers = [*read.offers, *found]
         facts = PackFacts(
@@ -202,9 +215,16 @@ class Gather:
             sources=_merged(offer.candidates for offer in offers),
             notes=(*self._notes, *notes, *(note for offer in offers for note in offer.notes)),
         )
-        newest = max((message.id for message in read.said), default=0)
         first = before.first if before else read.changes
-        return Loaded(facts, newest, read.changes, first), mine
+        return Loaded(facts, read.newest_id, read.changes, first), mine
+
+    def _moved(self, read: _Read) -> bool:
+        """Whether anything was said, edited or deleted since."""
+        said = messages.since(self._conversation.id, read.newest_id)
+        return bool(said) or self._changes() != read.changes
+
+    def _changes(self) -> tuple[int, int]:
+        return count_changes(self._conversation.id)
 
     def _read(self) -> _Read:
         """Everything from the rows, in one transaction."""
@@ -218,7 +238,7 @@ class Gather:
                 except Exception as error:  # noqa: BLE001 - an empty section, and said so
                     offers.append(_failed(source, error))
         total = messages.count(self._conversation.id)
-        return _Read(said, total, tuple(offers), count_changes(self._conversation.id))
+        return _Read(said, total, tuple(offers), self._changes())
 
     async def _offer(self, source: Source) -> Offer:
         assert source.offer is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from core.blocks import Position, split_blocks
@@ -109,11 +110,10 @@ def open_step(
                 keep=waits(turn, step),
                 now=now,
             )
-    texts = voice(conversation.key.chat, status_text(seat_name(seat), "", 0), "")
     status = outbox.add_post(
         conversation.id,
         "status",
-        texts[:1],
+        _begun(voice, conversation.key.chat, seat),
         buttons=run_buttons(turn, step),
         turn_id=turn.id,
         run_id=run_id,
@@ -124,6 +124,12 @@ def open_step(
     )
     show_header(turn, voice, now)
     return True
+
+
+@lru_cache(maxsize=64)
+def _begun(voice: Voice, chat: str, seat: Participant) -> tuple[str, ...]:
+    """The status of a run that begins: the same each time, and its process waits for it."""
+    return voice(chat, status_text(seat_name(seat), "", 0), "")[:1]
 
 
 def close_step(closing: Closing, teller: Teller) -> RunState:

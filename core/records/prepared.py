@@ -71,6 +71,11 @@ class Prepared(Generic[Row]):
         """The first row a SELECT finds, or ``None``."""
         return next(iter(self.rows(**values)), None)
 
+    def tuples(self, **values: Any) -> list[tuple[Any, ...]]:
+        """What a SELECT of expressions finds, as SQLite gives it."""
+        sql, params = self.bound(**values)
+        return meta_of(self._row).database.execute_sql(sql, params).fetchall()
+
     def value(self, **values: Any) -> Any:
         """The one value a SELECT finds (``COUNT(...)``)."""
         sql, params = self.bound(**values)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from peewee import fn
+from peewee import SQL, fn
 
 from core.context import tokens
 from core.model import InRunPull, Outcome, Participant, Pull, Run, RunState, Step, Turn
@@ -256,10 +256,15 @@ def give_up(run_id: str) -> None:
     RunRow.update(state="failed", outcome="crashed").where(RunRow.id == run_id).execute()
 
 
-_answered_by = Prepared(
+_reported = Prepared(
     RunRow,
     lambda engine, limit: (
-        RunRow.select(RunRow.receipt, RunRow.usage)
+        RunRow.select(
+            SQL("json_extract(receipt, '$.estimated_tokens')"),
+            SQL("json_extract(receipt, '$.token_factor')"),
+            SQL("json_extract(receipt, '$.resumed')"),
+            SQL("json_extract(usage, '$.input_tokens')"),
+        )
         .where((RunRow.engine == engine) & (RunRow.state == "answered") & (RunRow.hop == 0))
         .order_by(RunRow.opened_at.desc())
         .limit(limit)
@@ -269,12 +274,12 @@ _answered_by = Prepared(
 
 def token_factor(engine: str) -> float:
     """What this engine's estimates are corrected by, from what its newest runs reported."""
-    samples: list[tuple[int, int]] = []
-    for row in _answered_by.rows(engine=engine, limit=FACTOR_RUNS):
-        told, usage = json.loads(row.receipt), json.loads(row.usage)
-        reported = usage.get("input_tokens", 0)
-        if reported and not told.get("resumed") and "token_factor" in told:
-            samples.append((round(told["estimated_tokens"] / told["token_factor"]), reported))
+    told = _reported.tuples(engine=engine, limit=FACTOR_RUNS)
+    samples = [
+        (round(estimated / factor), reported)
+        for estimated, factor, resumed, reported in told
+        if reported and factor and not resumed
+    ]
     return tokens.token_factor(samples)
 
 

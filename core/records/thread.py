@@ -99,6 +99,10 @@ class Records:
         Raises:
             CannotWrite: the hour is over.
         """
+        try:
+            return await self.do(function, *args, **kwargs)
+        except OperationalError:
+            pass  # only now the machinery for trying again: setting it up holds up every answer
         async for attempt in AsyncRetrying(
             retry=retry_if_exception_type(OperationalError),
             wait=wait_exponential(min=0.2, max=30),
