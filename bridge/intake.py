@@ -37,7 +37,7 @@ from bridge.forms import (
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput, NotAllowed
 from core.model import Button, ChatEvent, Conversation, Reply, Step
-from core.records import filing, messages, outbox, places, turns
+from core.records import changes, filing, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
 
@@ -197,7 +197,7 @@ class _Taken:
             commands = typed is not None and typed[0] != MISSPELT and event.text.startswith("!")
             to_others = event.mentions_others and not commands
             addressed = engaged and event.in_thread and not to_others
-        if (addressed or known) and messages.is_gone(event.key, event.message_id):
+        if (addressed or known) and changes.is_gone(event.key, event.message_id):
             return
         to_us_by_name = event.mentions_us or event.direct
         if not addressed or not (to_us_by_name or self.intake.door.allows(event.author)):
@@ -257,7 +257,7 @@ class _Taken:
         event = self.event
         message_id = messages.remove(event.key, event.message_id, self.now)
         if message_id is None:
-            messages.note_gone(event.key, event.message_id, self.now)
+            changes.note_gone(event.key, event.message_id, self.now)
         else:
             filing.withdraw(message_id, self.now)
             for turn in turns.withdraw_prompt(message_id, self.now):

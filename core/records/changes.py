@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from core.model import ConversationKey
 from core.records.prepared import Prepared
-from core.records.tables import MetaRow
+from core.records.tables import EventRow, MetaRow
 
 _DELETED = "messages-deleted"
 _EDITED = "messages-edited:{}"
@@ -28,6 +29,23 @@ def note_edit(conversation_id: int) -> None:
     """A message of this conversation was edited."""
     _note(_EDITED.format(conversation_id))
     _note(_GONE)
+
+
+def note_gone(key: ConversationKey, platform_id: str, now: float) -> None:
+    """A message was deleted that is not known: should it come late, it is not taken in."""
+    EventRow.insert(event_id=_gone_id(key, platform_id), at=now).on_conflict_ignore().execute()
+
+
+def is_gone(key: ConversationKey, platform_id: str) -> bool:
+    """Whether the message was deleted before it came."""
+    return _gone.first(event_id=_gone_id(key, platform_id)) is not None
+
+
+_gone = Prepared(EventRow, lambda event_id: EventRow.select().where(EventRow.event_id == event_id))
+
+
+def _gone_id(key: ConversationKey, platform_id: str) -> str:
+    return f"gone:{key.chat}:{key.space}:{key.channel}:{platform_id}"
 
 
 def gone() -> int:

@@ -18,7 +18,7 @@ from core.model import (
     Said,
 )
 from core.records import sessions
-from core.records.changes import note_deletion, note_edit
+from core.records.changes import is_gone, note_deletion, note_edit
 from core.records.derived import forget
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
@@ -255,23 +255,6 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
     sessions.end_told(row.conversation_id, row.sent_at)
     note_deletion()
     return row.id
-
-
-def note_gone(key: ConversationKey, platform_id: str, now: float) -> None:
-    """A message was deleted that is not known: should it come late, it is not taken in."""
-    first_time(_gone_id(key, platform_id), now)
-
-
-def is_gone(key: ConversationKey, platform_id: str) -> bool:
-    """Whether the message was deleted before it came."""
-    return _gone.first(event_id=_gone_id(key, platform_id)) is not None
-
-
-_gone = Prepared(EventRow, lambda event_id: EventRow.select().where(EventRow.event_id == event_id))
-
-
-def _gone_id(key: ConversationKey, platform_id: str) -> str:
-    return f"gone:{key.chat}:{key.space}:{key.channel}:{platform_id}"
 
 
 def _heard(key: ConversationKey, platform_id: str) -> MessageRow | None:

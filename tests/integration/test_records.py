@@ -18,7 +18,7 @@ from core.model import (
     Said,
     Step,
 )
-from core.records import messages, outbox, runs, turns
+from core.records import changes, messages, outbox, runs, turns
 from core.records.search import search
 from core.records.tables import MetaRow
 from core.records.thread import Records
@@ -131,7 +131,7 @@ async def test_history_brings_nothing_that_was_deleted_while_it_was_read(records
     here = (await records.do(messages.get_conversation, 1)).key
     said = [Said("4", Author("U1", "Kim"), "the key is x", 4.0)]
     assert await records.do(messages.remove, here, "4", 5.0) is None
-    await records.do(messages.note_gone, here, "4", 5.0)
+    await records.do(changes.note_gone, here, "4", 5.0)
     await records.do(messages.add_history, 1, "slack", said)
     assert await records.do(messages.recent, 1, 10) == ()
 
