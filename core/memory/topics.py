@@ -51,6 +51,7 @@ what was said before, tell both, in their order.
 - Short sentences, few of them; small talk is left out; `{"topics": []}` if nothing matters.
 - If there is a list of titles that exist already, use such a title again for what belongs to it."""
 
+_MENTION = re.compile(r"@[^@()\n]{1,80} \(\w{1,40}\)|@\w+")  # as the chats write whom one calls
 _BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 _KINDS: Mapping[str, StatementKind] = {kind: kind for kind in get_args(StatementKind)}
 _PASSING: frozenset[StatementKind] = frozenset(("said", "fact"))
@@ -200,7 +201,8 @@ def _telling(message: Message) -> list[Statement]:
 
 def _named(span: Sequence[Message]) -> str:
     """A title of the words that most messages share, the earliest first among equals."""
-    words = (term for message in span for term in query_terms(message.text))
+    texts = (_MENTION.sub(" ", message.text) for message in span)
+    words = (term for text in texts for term in query_terms(text))
     counts = Counter(word for word in words if len(word) > 1 and kind_of(word) != "not")
     shared = [word for word, count in counts.most_common(4) if count > 1]
     return ", ".join(shared) or f"Messages #{span[0].id} to #{span[-1].id}"

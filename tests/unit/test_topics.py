@@ -242,6 +242,12 @@ def test_an_extract_keeps_decisions_questions_and_numbers_with_their_source():
     assert topic.made_by == EXTRACT
 
 
+def test_an_extract_is_not_named_after_those_who_are_called():
+    calls = ("@Bob Lee (U02BOB) the audit log stays", "@Bob Lee (U02BOB) @kim we decided: audit")
+    [topic] = extract(said([("Kim", text) for text in calls]))
+    assert topic.title == "audit"
+
+
 def test_small_talk_has_no_extract():
     assert extract(said([("Kim", "hello"), ("Lee", "hi there")])) == ()
 
