@@ -399,7 +399,7 @@ async def test_the_context_of_a_roundtable_is_shown_side_by_side(slack, moot):
     await moot.event("turn.ended", state="done")
     await slack.say("!context", thread=root)
     receipt = await slack.wait_for_answer(root, containing="more known")
-    assert receipt.text.count("all 2 know the same") == 2
+    assert receipt.text.count("both know the same") == 2
     assert "platform-rules" in receipt.text
     assert "Synthesis" in receipt.text
     run = re.search(r"critic \(rehearsal\) `(\w+)`", receipt.text)[1]
