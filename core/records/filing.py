@@ -6,9 +6,11 @@ Every change of state is written with who made it, in the same transaction (``no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, TypeVar
 
-from peewee import Expression, fn
+from peewee import Expression, Select, fn
 
 from core.model import Actor, AuditEntry, Origin, RecordKind, Scene
 from core.records.prepared import Prepared
@@ -16,9 +18,11 @@ from core.records.scope import visible
 from core.records.tables import (
     ArtifactRow,
     AuditRow,
+    BranchRow,
     ConversationRow,
     DecisionRow,
     FindingRow,
+    LinkRow,
     PlanRow,
     SubtaskRow,
 )
@@ -41,6 +45,34 @@ def _one_of(table: type[Record]) -> Prepared[Any]:
 
 
 _any = {table: _one_of(table) for table in KINDS}
+
+
+_anything = Prepared(
+    PlanRow,
+    lambda project, here: Select(
+        columns=(
+            reduce(
+                or_,
+                (
+                    fn.EXISTS(one.select(one.id).where(belongs == value))
+                    for one, belongs, value in (
+                        *((table, table.project, project) for table in KINDS),
+                        (PlanRow, PlanRow.conversation, here),  # made for another project, perhaps
+                        (LinkRow, LinkRow.first, here),
+                        (LinkRow, LinkRow.second, here),
+                        (BranchRow, BranchRow.conversation, here),
+                        (BranchRow, BranchRow.parent, here),
+                    )
+                ),
+            ),
+        )
+    ),
+)
+
+
+def has_any(scene: Scene) -> bool:
+    """Whether there may be any record, link or branch to tell of: mostly none, and packs ask."""
+    return bool(_anything.value(project=scene.project.name, here=scene.conversation.id))
 
 
 def file(table: type[R], origin: Origin, by: Actor, now: float, **values: Any) -> R:

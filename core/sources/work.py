@@ -27,7 +27,7 @@ from core.model import (
     Subtask,
 )
 from core.pull import Ground
-from core.records import findings, ledger, links, messages, plans, scope
+from core.records import filing, findings, ledger, links, messages, plans, scope
 from core.records.search import search
 from core.sources.port import Source
 from core.sources.recall import excerpt, told
@@ -48,6 +48,8 @@ _NUMBER = re.compile(r"(?:(plan|finding|artifact|decision)s?\s*)?#?\s*([0-9]{1,9
 def offer(scene: Scene) -> Offer:
     """What the pack of a round may hold of the records."""
     here = scene.conversation.id
+    if not filing.has_any(scene):
+        return Offer()
     plan = plans.current_plan(here)
     found = {
         "plan": Candidate(plan_parts(plan), "<!-- pull:plan: all -->") if plan else None,
