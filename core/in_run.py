@@ -10,7 +10,7 @@ import structlog
 
 from core.context.followup import in_run_text
 from core.context.rules import EXAMPLES, KIND_HELP
-from core.model import PackRequest, Pull, PulledResult
+from core.model import InRunPull, PackRequest, Pull, PulledResult
 from core.pull import MAX_QUERY_CHARS, identity
 from core.records import runs
 from core.records.thread import Records
@@ -87,18 +87,21 @@ class InRun:
 
     async def _look_up(self, pull: Pull, key: tuple[str, str]) -> str:
         if key in self.found and not await self.records.do(self.outdated):
-            text = self._bounded(self.found[key], _AGAIN)
-            await self.records.do(runs.add_chars, self.run_id, len(text))
-            return text
+            return await self._told(pull, self.found[key], again=True)
         await self.records.do(self.drawing, (pull.kind,))
         (result,) = await self.resolve((pull,))
-        text = self._bounded(result)
-        await self.records.do(
-            runs.add_in_run_pull, self.run_id, pull, len(result.hits), result.note, len(text)
-        )
+        text = await self._told(pull, result)
         if not result.failed:
             self.found[key] = result
         log.info("pull.answered", kind=pull.kind, hits=len(result.hits), chars=len(text))
+        return text
+
+    async def _told(self, pull: Pull, result: PulledResult, *, again: bool = False) -> str:
+        """What the agent gets, written down before it gets it."""
+        text = self._bounded(result, _AGAIN if again else "")
+        hits, chars = len(result.hits), len(text)
+        told = InRunPull(pull.kind, pull.query, hits, result.note, chars, again)
+        await self.records.do(runs.add_in_run_pull, self.run_id, told)
         return text
 
     def _refusal(self, pull: Pull) -> str:
@@ -118,7 +121,7 @@ class InRun:
             return "another call of yours asks the same just now; its answer is on its way"
         return ""
 
-    def _bounded(self, result: PulledResult, note: str = "") -> str:
+    def _bounded(self, result: PulledResult, note: str) -> str:
         text = in_run_text(result, min(MAX_ANSWER_CHARS, self.left_chars), note)
         self.left_chars -= len(text)
         return text

@@ -48,6 +48,8 @@ def say_receipt(run: dict[str, Any]) -> str:
     ]
     if how := _delivered(run):
         lines += ["", f"Delivery: {how}"]  # a paragraph: Markdown joins lines of one
+    for vain in run.get("before", ()):
+        lines += ["", f"Sent before in vain: {vain['chars']:,} characters ({vain['why']})"]
     lines += ["", *_section_rows(run["sections"])]
     if run.get("announced"):
         lines.append(f"\nAnnounced, to be pulled: {', '.join(run['announced'])}")
@@ -57,7 +59,10 @@ def say_receipt(run: dict[str, Any]) -> str:
     if run.get("gone"):
         lines.append(f"\nSaid to be no more: {', '.join(run['gone'])}")
     if in_run := run.get("in_run"):
-        asked = ", ".join(f"{p['kind']} “{literal(p['query'], 60)}” ({p['hits']})" for p in in_run)
+        asked = ", ".join(
+            f"{p['kind']} “{literal(p['query'], 60)}” ({'again' if p.get('again') else p['hits']})"
+            for p in in_run
+        )
         chars = sum(p["chars"] for p in in_run)
         lines.append(f"\nPulled while it worked: {asked} · {chars:,} characters")
     lines += [f"\nNote: {note}" for note in notes]

@@ -278,7 +278,8 @@ class _Say:
 
     def looked_up(self) -> None:
         """What was pulled while it worked, in one post."""
-        if pulled := runs.pulled_in_run(self.closing.run_id):
+        pulled = [p for p in runs.pulled_in_run(self.closing.run_id) if not p.again]
+        if pulled:
             text = in_run_text(pulled)
             self._post("pull", self.voice(self.conversation.key.chat, text, ""))
 

@@ -293,7 +293,7 @@ class Table:
         """Another way is tried: the rows say what is sent now."""
 
         def rotate() -> None:
-            runs.set_receipt(how.run_id, receipt(way.pack))
+            runs.set_receipt(how.run_id, receipt(way.pack), why)
             how.sitting.rotate(why, way, time.time())
 
         await self.house.records.do(rotate)

@@ -161,13 +161,17 @@ class PulledResult:
 
 @dataclass(frozen=True, slots=True)
 class InRunPull:
-    """A Pull that was answered while its run worked: how many hits, and how many characters."""
+    """A Pull that was answered while its run worked: how many hits, and how many characters.
+
+    ``again``: it had been asked before, so what was found then was told once more.
+    """
 
     kind: str
     query: str
     hits: int
     note: str = ""
     chars: int = 0
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

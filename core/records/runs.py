@@ -90,12 +90,18 @@ def set_session(run_id: str, session: str) -> None:
     RunRow.change(run_id, session=session)
 
 
-def set_receipt(run_id: str, receipt: dict[str, Any]) -> None:
-    """What was sent is not what was planned (a lost session): the receipt says so."""
+def set_receipt(run_id: str, receipt: dict[str, Any], why: str) -> None:
+    """The engine is asked another way, because of ``why`` (an outcome): both ways count as sent.
+
+    The receipt is of what is sent now; what was sent in vain stands in ``before``, each with its
+    ``chars``, ``estimated_tokens`` and ``why`` it came to nothing.
+    """
     row = RunRow.get_by_id(run_id)
-    planned = json.loads(row.receipt).get("chars", 0)
-    chars = row.chars - planned + receipt.get("chars", 0)  # what was pulled since then stays
-    RunRow.change(run_id, receipt=json.dumps(receipt, ensure_ascii=False), chars=chars)
+    vain = json.loads(row.receipt)
+    sent = {key: vain.get(key, 0) for key in ("chars", "estimated_tokens")}
+    told = {**receipt, "before": [*vain.get("before", ()), {**sent, "why": why}]}
+    chars = row.chars + receipt.get("chars", 0)
+    RunRow.change(run_id, receipt=json.dumps(told, ensure_ascii=False), chars=chars)
 
 
 def settle_run(
@@ -141,7 +147,7 @@ def pulled_in_run(run_id: str) -> tuple[InRunPull, ...]:
 
 
 def _in_run(row: PullRow) -> InRunPull:
-    return InRunPull(row.kind, row.query, row.hits or 0, row.note, row.chars)
+    return InRunPull(row.kind, row.query, row.hits or 0, row.note, row.chars, row.again)
 
 
 def set_hits(run_id: str, hits: Sequence[int]) -> bool:
@@ -157,17 +163,10 @@ def set_hits(run_id: str, hits: Sequence[int]) -> bool:
     return known
 
 
-def add_in_run_pull(run_id: str, pull: Pull, hits: int, note: str, chars: int) -> None:
-    """A Pull was answered while the run works, by ``chars`` characters; they count as sent."""
-    PullRow.create(
-        run=run_id, kind=pull.kind, query=pull.query, hits=hits, note=note, chars=chars, in_run=True
-    )
-    add_chars(run_id, chars)
-
-
-def add_chars(run_id: str, chars: int) -> None:
-    """So many more characters were sent to the engine in this run."""
-    RunRow.update(chars=RunRow.chars + chars).where(RunRow.id == run_id).execute()
+def add_in_run_pull(run_id: str, pull: InRunPull) -> None:
+    """A Pull was answered while the run works; its characters count as sent."""
+    PullRow.create(run=run_id, in_run=True, **asdict(pull))
+    RunRow.update(chars=RunRow.chars + pull.chars).where(RunRow.id == run_id).execute()
 
 
 def asked_in(run_id: str) -> tuple[int, str, str] | None:
@@ -194,9 +193,9 @@ def untold(turn_id: int) -> tuple[Run, ...]:
     return tuple(to_run(row) for row in _untold.rows(turn=turn_id))
 
 
-def set_told(run_id: str, *, told: bool = True) -> None:
-    """Whether the run's words are in the conversation now."""
-    RunRow.change(run_id, told=told)
+def set_told(run_id: str, *, told: bool = True, message_id: int = 0) -> None:
+    """Whether the run's words are in the conversation now, and as which message."""
+    RunRow.change(run_id, told=told, message=message_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ async def test_what_was_asked_before_is_not_looked_up_again(pulls: McpPulls, rec
     assert again.endswith(first)
     assert len(library.asked) == 1
     (run,) = await records.do(runs.runs_of, 1)
-    assert len(run.in_run) == 1
+    assert [(p.again, p.chars) for p in run.in_run] == [(False, len(first)), (True, len(again))]
     assert run.chars == len(first) + len(again)
 
 
@@ -156,12 +156,18 @@ async def test_what_could_not_be_asked_may_be_asked_again(pulls: McpPulls, recor
     assert "because of the app" in await call(access, "memory", "late")
 
 
-async def test_what_was_pulled_counts_also_when_all_is_sent_afresh(pulls, records):
+async def test_all_that_was_sent_counts_when_it_is_sent_afresh(pulls, records):
     access = pulls.admit("r1", KINDS, in_run(records, Library()).answer)
     text = await call(access, "memory", "why JWT")
-    await records.do(runs.set_receipt, "r1", {"chars": 5_000})
+    await records.do(runs.set_receipt, "r1", {"chars": 5_000}, "session-lost")
+    await records.do(runs.set_receipt, "r1", {"chars": 3_000}, "context-too-long")
     (run,) = await records.do(runs.runs_of, 1)
-    assert run.chars == 5_000 + len(text)
+    assert run.chars == 5_000 + 3_000 + len(text)
+    told = await records.do(runs.find_run, "r1")
+    assert told["chars"] == 3_000
+    assert [(sent["chars"], sent["why"]) for sent in told["before"]] == [
+        (0, "session-lost"), (5_000, "context-too-long"),
+    ]  # fmt: skip
 
 
 async def test_what_a_marker_brought_is_known_too(pulls: McpPulls, records: Records):

@@ -11,6 +11,7 @@ import pytest
 
 from core.context.terms import EngineTerms, HouseTerms
 from core.model import Participant, Project
+from core.records import runs as run_rows
 from tests.integration.parlour import Parlour, parlour
 
 ONLY_RESUMED = 'when="What is new"'  # stands in a delta, and in no full pack
@@ -287,6 +288,9 @@ async def test_c125_a_local_model_that_holds_too_little_is_asked_again_with_less
     assert "half of the context" in (await here.notices())[0]
     [run] = await here.runs()
     assert (run["budget"], run["budget_from"], run["outcome"]) == (4_000, "reduced", "answered")
+    sizes = [len(task.context) + len(task.prompt) for task in (first, second)]
+    assert (run["before"][0]["chars"], run["chars"]) == tuple(sizes)
+    assert (await here.records.do(run_rows.runs_of, 1))[0].chars == sum(sizes)
     # It never goes on without end.
     assert await here.ask("two @@rehearse fail=context-too-long@@") == "failed"
     assert len(here.actor.asked) <= 2 + 3

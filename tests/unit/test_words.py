@@ -120,6 +120,21 @@ def test_a_receipt_tells_what_was_pulled_in_the_run():
     pulled = [{"kind": "memory", "query": "a | b", "hits": 2, "note": "", "chars": 1_200}]
     text = say_receipt({**run, "in_run": pulled})
     assert r"Pulled while it worked: memory “a \| b” (2) · 1,200 characters" in text
+    pulled += [{**pulled[0], "query": "a", "again": True}]
+    text = say_receipt({**run, "in_run": pulled})
+    assert "(2), memory “a” (again) · 2,400 characters" in text
+
+
+def test_a_receipt_tells_what_was_sent_in_vain():
+    run = {
+        "run": "abcdef0123", "engine": "claude", "persona": "", "state": "answered",
+        "mode": "lite", "reason": "default", "chars": 900, "budget": 60_000,
+        "estimated_tokens": 225, "sections": [], "dropped": [], "notes": [],
+    }  # fmt: skip
+    assert "in vain" not in say_receipt(run)
+    before = [{"chars": 12_000, "estimated_tokens": 3_000, "why": "context-too-long"}]
+    said = say_receipt({**run, "before": before})
+    assert "Sent before in vain: 12,000 characters (context-too-long)" in said
 
 
 @pytest.mark.parametrize(

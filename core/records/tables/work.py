@@ -75,6 +75,7 @@ class RunRow(Table):
     faults = TextField(default="[]")  # JSON: blocks that did not parse, told back once
     read_to = IntegerField(default=0)  # id of the newest message that it was shown
     told = BooleanField(default=True)  # False: its words wait until the round is over
+    message = IntegerField(default=0)  # id of the message that holds its words (0: none)
     status = IntegerField(null=True)  # outbox id of the status message
     opened_at = FloatField()
     ended_at = FloatField(null=True)
@@ -101,6 +102,7 @@ class PullRow(Table):
     in_run = BooleanField(default=False)
     note = TextField(default="")  # why nothing was found, in words of ours
     chars = IntegerField(default=0)
+    again = BooleanField(default=False)  # asked before: what was found then was told once more
 
     class Meta:
         table_name = "pull"
