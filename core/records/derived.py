@@ -25,9 +25,11 @@ def _undo(conversation: int, summary_id: str) -> None:
     freed = {row.message for row in of_pass}
     read = frozenset(freed)
     near = (TopicRow.first_message <= max(read)) & (TopicRow.last_message >= min(read))
-    for topic in TopicRow.select().where((TopicRow.conversation == conversation) & near):
+    # Its title may outlive the statements of a pass: a topic that grows too long is trimmed.
+    made = TopicRow.passes.contains(json.dumps(summary_id))
+    for topic in TopicRow.select().where((TopicRow.conversation == conversation) & (near | made)):
         sources = {number for _, _, ids, _ in json.loads(topic.statements) for number in ids}
-        if sources & read:
+        if sources & read or summary_id in json.loads(topic.passes):
             freed |= sources
             TopicRow.delete().where(TopicRow.id == topic.id).execute()
     for number in freed:

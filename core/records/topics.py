@@ -225,13 +225,16 @@ def close_pass(
     titles = {topic.title.casefold() for topic in merged(())}
     known = _titles.rows(conversation=row.conversation_id)
     alike = {one.title: one.id for one in known if one.title.casefold() in titles}
-    before = [_to_topic(TopicRow.get_by_id(number)) for number in alike.values()]
+    rows = [TopicRow.get_by_id(number) for number in alike.values()]
+    passes = {one.title: json.loads(one.passes) for one in rows}
+    before = [_to_topic(one) for one in rows]
     for topic in merged(before):
         first, last = topic.span
         values = {
             "first_message": first,
             "last_message": last,
             "statements": _statements(topic),
+            "passes": json.dumps([*passes.get(topic.title, ()), pass_id]),
             "made_by": topic.made_by,
             "updated_at": now,
         }

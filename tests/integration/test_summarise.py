@@ -17,6 +17,7 @@ from core.control import Slots
 from core.engines.rehearsal import Rehearsal
 from core.memory import summarise
 from core.memory.summarise import By, Summariser
+from core.memory.topics import MAX_STATEMENTS, merge
 from core.model import (
     EXTRACT,
     Author,
@@ -26,6 +27,9 @@ from core.model import (
     EngineTask,
     Participant,
     Spawn,
+    Statement,
+    Topic,
+    Usage,
 )
 from core.records import messages, topics
 from core.records.tables import SummarisedRow, SummaryRow
@@ -187,6 +191,25 @@ async def test_other_topics_stay_when_a_message_goes(memory):
     assert [title for title, _, _ in await memory.topics()] == ["B", "A"]
     await memory.records.do(messages.remove, KEY, "9", 99.0)  # read by the second pass only
     assert [title for title, _, _ in await memory.topics()] == ["A"]
+
+
+async def test_a_title_goes_with_a_message_whose_statements_were_trimmed_away(memory):
+    await memory.say(2)
+
+    def passed(name: str, message_id: int, count: int) -> None:
+        told = messages.get_message(message_id, 1)
+        assert told is not None
+        said = tuple(Statement(f"{name} {n}", "said", (message_id,), "Kim") for n in range(count))
+        new = [Topic("What the first one said", said, "claude")]
+        topics.open_pass(name, 1, "claude", "", {}, 1.0)
+        assert topics.close_pass(name, [told], lambda known: merge(known, new), Usage(), 1.0)
+
+    await memory.records.do(passed, "first", 1, 1)
+    await memory.records.do(passed, "second", 2, MAX_STATEMENTS)
+    [(_, _, sources)] = await memory.topics()
+    assert 1 not in sources, "only the title is left of it"
+    await memory.records.do(messages.remove, KEY, "1", 99.0)
+    assert await memory.topics() == []
 
 
 @pytest.mark.parametrize(

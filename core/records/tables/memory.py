@@ -53,6 +53,8 @@ class TopicRow(Table):
     first_message = IntegerField(default=0)
     last_message = IntegerField(default=0)
     statements = TextField()  # JSON: [[text, kind, [message, ...], who], ...]
+    # JSON: ids of the passes that made it, those whose statements were trimmed away as well.
+    passes = TextField(default="[]")
     made_by = TextField()  # engines, comma-separated; "extract": sentences word for word
     created_at = FloatField()
     updated_at = FloatField()
