@@ -22,7 +22,6 @@ from bridge.commands import (
     NoTopic,
     Stop,
     parse,
-    parse_table,
     platform_command,
     typed_command,
 )
@@ -32,11 +31,11 @@ from bridge.forms import (
     read_roundtable,
     refusal,
     roundtable_form,
-    typed_options,
 )
+from bridge.offers import form_button, wanted_by
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput, NotAllowed
-from core.model import Button, ChatEvent, Conversation, Reply, Step
+from core.model import ChatEvent, Conversation, Reply, Step
 from core.records import changes, filing, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
@@ -48,7 +47,6 @@ CANNOT_WRITE = (
     "Try again when there is space on the host."
 )
 MAX_SETTLED = 1_000
-MAX_ACTION_CHARS = 80
 LATE_S = 60.0
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 _PLACE = re.compile(r"([0-9]{1,3}):([0-9]{1,3})")  # a round and a seat
@@ -220,7 +218,7 @@ class _Taken:
             intention = parse(command, text, self.policy.names)
             reply = self.acts.act(intention, conversation, message_id)
         except NoTopic as error:
-            reply = Reply(str(error), (form_button(error.said),))
+            reply = Reply(str(error), (form_button(error.said, message_id),))
         except (NotAllowed, BadInput) as error:
             reply = Reply(str(error))
         if reply:
@@ -350,7 +348,7 @@ class _Taken:
     def _form_button(self, said: str) -> Reply:
         try:
             self.intake.door.check(self.event.author)
-            return self._open_form(parse_table(said, self.policy.names))
+            return self._open_form(wanted_by(said, self.event.key, self.policy.names))
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
 
@@ -387,13 +385,6 @@ class _Taken:
                     raise BadInput("This button is from another version of Moot.")
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
-
-
-def form_button(said: Convene) -> Button:
-    """Opens the form of a roundtable, with what was said already."""
-    action = f"form:{typed_options(said, all_of_them=True)}"
-    action = action if len(action) <= MAX_ACTION_CHARS else "form:"
-    return Button(action, "Fill in a form", "primary")
 
 
 def _bare_word(event: ChatEvent) -> tuple[str, str] | None:

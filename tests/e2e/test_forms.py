@@ -137,6 +137,16 @@ async def test_slack_a_typed_command_without_topic_offers_the_form_in_its_thread
     assert turns(on_slack)[0]["rules"]["order"] == "blind"
 
 
+async def test_slack_what_no_button_can_carry_is_in_the_form_all_the_same(slack, on_slack):
+    seats = "critic:rehearsal,developer:rehearsal,architect:rehearsal"
+    root = await slack.mention(f"!rt --with {seats} --rounds 3 --budget 90000", user=BOB)
+    offer = await slack.wait_for_answer(root, containing="What is the roundtable about?")
+    await slack.click(offer, "Fill in a form", user=BOB)
+    modal = await slack.modal()
+    assert modal.filled["participants"] == seats.split(",")
+    assert (modal.filled["rounds"], modal.filled["budget"]) == ("3", "90000")
+
+
 async def test_slack_text_starts_at_once_and_the_door_is_asked_when_a_form_comes_back(
     slack, tmp_path
 ):
