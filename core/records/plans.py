@@ -15,7 +15,7 @@ _NEXT: Mapping[PlanState, tuple[PlanState, ...]] = {
     "proposed": ("active", "rejected"),
     "active": ("done", "rejected"),
     "done": ("active",),
-    "rejected": ("proposed",),
+    "rejected": (),
 }
 
 
@@ -91,6 +91,11 @@ def set_plan_state(plan: Plan, state: PlanState, *, by: Actor, now: float) -> Pl
     """
     row = _standing(plan)
     can = _NEXT[cast("PlanState", row.state)]
+    if not can:
+        raise BadInput(
+            f"Plan {row.number} is {row.state}: propose it anew with `!plan new TITLE`, subtasks on "
+            "further lines."
+        )
     if state not in can:
         raise BadInput(
             f"Plan {row.number} is {row.state}; it can become {' or '.join(can)}, not {state}."

@@ -59,6 +59,9 @@ async def test_what_is_not_possible_is_said_and_changes_nothing(house):  # noqa:
     assert "it can become active or rejected" in posts[1]
     assert "no plan 9 that may be seen from here" in posts[2]
     assert "Did you mean `!plan approve`?" in posts[3]
+    await house.say("!plan reject 1", at="5", root="1")
+    await house.say("!plan approve 1", at="6", root="1")
+    assert "Plan 1 is rejected: propose it anew with `!plan new TITLE`" in (await said(house))[5]
 
 
 async def test_the_door_is_the_same(house):  # noqa: F811
