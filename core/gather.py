@@ -312,7 +312,7 @@ def _joined(first: Candidate, second: Candidate) -> Candidate:
 def _look_into(project: Project) -> tuple[str, ...]:
     """The tech stack of a project; its folder is made if it is one of ours. Blocking."""
     folder = Path(project.path)
-    if project.own:
+    if project.own and not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
     return tech_stack(folder)
 

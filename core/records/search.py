@@ -12,7 +12,7 @@ from peewee import JOIN, SQL, Expression, Query
 
 from core.keywords import match_any, query_terms
 from core.model import Conversation, Message, Scene
-from core.records.messages import to_conversation, to_message
+from core.records.messages import to_conversation
 from core.records.prepared import Prepared, each, meta_of
 from core.records.scope import Shape, Sight, rule, sight
 from core.records.tables import ConversationRow, MessageIndex, MessageRow
@@ -182,8 +182,22 @@ def _new(told: Any) -> Expression:
     return MessageRow.id.not_in(each(told))
 
 
-_messages = Prepared(
-    MessageRow, lambda ids: MessageRow.select().where(MessageRow.id.in_(each(ids)))
+_messages = Prepared(  # the fields of ``Message``, in their order: a row a hit would be half of all
+    MessageRow,
+    lambda ids: MessageRow.select(
+        MessageRow.conversation,
+        MessageRow.id,
+        MessageRow.platform_id,
+        MessageRow.author_key,
+        MessageRow.author_name,
+        MessageRow.author_kind,
+        MessageRow.text,
+        MessageRow.sent_at,
+        MessageRow.engine,
+        MessageRow.persona,
+        MessageRow.turn,
+        MessageRow.interrupted,
+    ).where(MessageRow.id.in_(each(ids))),
 )
 _places = Prepared(
     ConversationRow, lambda ids: ConversationRow.select().where(ConversationRow.id.in_(each(ids)))
@@ -192,13 +206,14 @@ _places = Prepared(
 
 def _fetched(scored: Sequence[tuple[int, float]]) -> tuple[Found, ...]:
     ids = json.dumps([message_id for message_id, _ in scored])
-    rows = {row.id: row for row in _messages.rows(ids=ids)}
-    places = json.dumps(list({row.conversation_id for row in rows.values()}))
+    said: dict[int, tuple[Message, int]] = {}
+    for place, *values, interrupted in _messages.tuples(ids=ids):
+        message = Message(*values, interrupted=bool(interrupted))
+        said[message.id] = message, place
+    places = json.dumps(list({place for _, place in said.values()}))
     known = {row.id: to_conversation(row) for row in _places.rows(ids=places)}
-    return tuple(
-        Found(to_message(rows[number]), known[rows[number].conversation_id], score)
-        for number, score in scored
-    )
+    found = ((*said[number], score) for number, score in scored)
+    return tuple(Found(message, known[place], score) for message, place, score in found)
 
 
 def _sql(sql: str, params: Sequence[Any]) -> list[Any]:

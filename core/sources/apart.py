@@ -12,14 +12,17 @@ import contextvars
 import threading
 from collections import Counter
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
 
 MAX_AT_ONCE = 24  # threads of one name; more are refused, since those before may never end
+MAX_IDLE = 2  # threads that wait for the next work: making one holds up the loop
 
 _at_work: Counter[str] = Counter()
 _counting = threading.Lock()
+_idle: list[SimpleQueue[Callable[[], None]]] = []
 
 
 class TooMany(TimeoutError):
@@ -64,5 +67,24 @@ async def apart(name: str, function: Callable[[], T]) -> T:
         with contextlib.suppress(RuntimeError):  # the loop is closed: Moot has ended
             loop.call_soon_threadsafe(tell, result, error)
 
-    threading.Thread(target=work, name=f"source-{name}", daemon=True).start()
+    _begin(work)
     return await done
+
+
+def _begin(work: Callable[[], None]) -> None:
+    """Give ``work`` to a thread that has nothing to do, or to a new one."""
+    with _counting:
+        given = _idle.pop() if _idle else None
+    if given is None:
+        given = SimpleQueue[Callable[[], None]]()
+        threading.Thread(target=_serve, args=(given,), name="source", daemon=True).start()
+    given.put(work)
+
+
+def _serve(given: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        given.get()()
+        with _counting:
+            if len(_idle) >= MAX_IDLE:
+                return
+            _idle.append(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Callable
@@ -21,9 +22,8 @@ def tech_stack(folder: Path) -> tuple[str, ...]:
     """
     lines: list[str] = []
     for name, (language, names_of) in _MANIFESTS.items():
-        path = folder / name
-        if path.is_file():
-            names = _names(path, names_of)
+        if os.path.isfile(os.path.join(folder, name)):  # noqa: PTH113, PTH118 - each round looks
+            names = _names(folder / name, names_of)
             lines.append(f"{name}: {language}" + (f" ({', '.join(names)})" if names else ""))
     return tuple(lines)
 
