@@ -132,6 +132,7 @@ async def running(
             lambda project: channels_of(settings, project),
             address,
         )
+        scrubber = Scrubber(records)
         delivery = Delivery(
             records,
             by_name,
@@ -141,6 +142,7 @@ async def running(
                 item, address(item.conversation.key, message_id), render, now
             ),
             partial(say_opened, ground=ground, render=render),
+            scrubber.wake,
         )
         house = House(
             records=records,
@@ -164,7 +166,6 @@ async def running(
             scratch=house.policy.scratch,
             slots=house.slots,
         )
-        scrubber = Scrubber(records)
         intake = Intake(
             records,
             Door((*settings.access.allow, *also_allow)),

@@ -12,7 +12,7 @@ import structlog
 from core.errors import ChatBusy, ChatRefused, ChatUnsure, MootError
 from core.model import ConversationKey, Outgoing, Post, Posted
 from core.ports import Chat
-from core.records import messages, outbox, runs
+from core.records import erasure, messages, outbox, runs
 from core.records.thread import Records
 from core.words import literal
 
@@ -29,7 +29,8 @@ class Delivery:
 
     ``on_posted`` is told each post that has its id (progress edits the status message);
     ``on_sent`` and ``on_opened``, in the transaction that marks it, that a post was sent and that
-    it opened a conversation's thread, or why it never will.
+    it opened a conversation's thread, or why it never will. ``on_gone`` is told that an answer was
+    erased, since a post of it was deleted before it was marked as sent.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Delivery:
         on_posted: Callable[[Outgoing, str], None],
         on_sent: Callable[[Outgoing, str, float], object],
         on_opened: Callable[[int, str, float], object],
+        on_gone: Callable[[], None] = lambda: None,
     ) -> None:
         self._records = records
         self._chats = chats
@@ -47,6 +49,7 @@ class Delivery:
         self._on_posted = on_posted
         self._on_sent = on_sent
         self._on_opened = on_opened
+        self._on_gone = on_gone
         self._wake = asyncio.Event()
         self._draining: set[int] = set()
 
@@ -127,19 +130,27 @@ class Delivery:
             return await self._unsure(item, type(error).__name__, bound)
         log.debug("post.sent", **bound)
         root = posted.root if item.op == "post" and not item.conversation.opened else None
-        await self._records.insist(self._sent, item, posted.message_id, root, time.time())
+        gone = await self._records.insist(self._sent, item, posted.message_id, root, time.time())
         log.debug("post.marked", **bound)
+        if gone:
+            self._on_gone()
         if item.op == "post":
             self._on_posted(item, posted.message_id)
         return True
 
-    def _sent(self, item: Outgoing, message_id: str, root: str | None, now: float) -> None:
-        """The platform has it; its place, and a thread that it opened, may be news elsewhere."""
+    def _sent(self, item: Outgoing, message_id: str, root: str | None, now: float) -> bool:
+        """The platform has it; its place, and a thread that it opened, may be news elsewhere.
+
+        Whether it was deleted there already, and its answer is erased.
+        """
         outbox.mark_sent(item.id, message_id, root, now)
         if item.op == "post":
             self._on_sent(item, message_id, now)
         if root is not None:
             self._on_opened(item.conversation.id, "", now)
+        if item.op != "post" or item.kind != "answer":
+            return False
+        return erasure.erase_if_gone(item.conversation.key, message_id, now)
 
     async def _act(self, chat: Chat, item: Outgoing) -> Posted:
         key = item.conversation.key

@@ -36,7 +36,7 @@ from bridge.offers import form_button, wanted_by
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
-from core.records import changes, filing, messages, outbox, places, turns
+from core.records import changes, erasure, filing, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
 
@@ -101,6 +101,9 @@ class Intake:
                 raise  # not acknowledged, so the platform brings it again
             log.error("event.not_written", kind=event.kind, error=str(error))  # noqa: TRY400
             return taken.refused(CANNOT_WRITE.format(why=error))
+        if taken.echo:
+            log.debug("event.echo", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
+            return None
         log.debug("event.accepted", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
         if taken.settled:
             self._settled[event.event_id] = None
@@ -144,6 +147,7 @@ class _Taken:
         self.now = now
         self.acts = Acts(event, now, intake.policy, intake.render)
         self.settled = False
+        self.echo = False  # of what Moot itself did, or it changes nothing
 
     def transaction(self) -> Reply | None:
         reply = self._handle()
@@ -198,9 +202,10 @@ class _Taken:
         if (addressed or known) and changes.is_gone(event.key, event.message_id):
             return
         to_us_by_name = event.mentions_us or event.direct
-        if not addressed or not (to_us_by_name or self.intake.door.allows(event.author)):
+        allowed = self.intake.door.allows(event.author)
+        if not addressed or not (to_us_by_name or allowed):
             if known:
-                messages.add_event(known.id, event, addressed=False)
+                messages.add_event(known.id, event, addressed=False, admitted=allowed)
             return
         conversation = known or self._open()
         if typed is None and not to_us_by_name and self._at_roundtable(conversation):
@@ -253,6 +258,10 @@ class _Taken:
 
     def _delete(self) -> None:
         event = self.event
+        ours = erasure.erase_post(event.key, event.message_id, self.now)
+        if ours is not None:
+            self.echo = not ours
+            return
         message_id = messages.remove(event.key, event.message_id, self.now)
         if message_id is None:
             changes.note_gone(event.key, event.message_id, self.now)

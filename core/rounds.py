@@ -162,7 +162,7 @@ def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
         messages.add_answer(
             turn.conversation_id, seat, absent, turn_id=turn.id, now=now, interrupted=True
         )
-    runs.set_told(run.id)
+    runs.set_told(run.id, message_id=said)
     return said
 
 

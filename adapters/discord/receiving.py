@@ -67,10 +67,9 @@ class Receiver:
     def deleted(
         self, channel_id: int, guild_id: int | None, ident: int, before: discord.Message | None
     ) -> None:
-        """A message is gone."""
-        if before is None or before.author.id != self._asking.me().user_id:
-            make = partial(self._delete_event, channel_id, guild_id, ident, time.time(), before)
-            self._put(channel_id, make)
+        """A message is gone; one of our own may be an answer that people took back."""
+        make = partial(self._delete_event, channel_id, guild_id, ident, time.time(), before)
+        self._put(channel_id, make)
 
     def channel(self, channel: Any) -> None:
         """Who may read a channel changed, or came to be known."""

@@ -97,7 +97,8 @@ def person_author(user: str, known: Directory, *, team: str | None, me: Identity
 def to_event(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
     """An ``event_callback`` payload as an event; ``None`` for what is not speech to us.
 
-    That is: our own posts, joins and other notices, unfurls, updates of bots.
+    That is: our own posts (but not that one was deleted), joins and other notices, unfurls,
+    updates of bots.
     """
     event = body.get("event") or {}
     if event.get("type") not in ("message", "app_mention"):
@@ -158,8 +159,8 @@ def _edit(event: Json, me: Identity, known: Directory) -> ChatEvent | None:
 def _deletion(
     event: Json, before: Json, ts: str, me: Identity, known: Directory
 ) -> ChatEvent | None:
-    if not ts or ours(before, me) or before.get("subtype") == "ephemeral":
-        return None
+    if not ts or before.get("subtype") == "ephemeral":
+        return None  # one of our own posts is reported too: an answer may be taken back by people
     gone = {**before, "ts": ts, "text": "", "blocks": (), "attachments": (), "files": ()}
     made = _message(gone, str(event.get("channel") or ""), me, known)
     return replace(made, kind="delete", event_id=f"{made.event_id}:delete")

@@ -134,7 +134,11 @@ class Inbox:
         if conversion is not None:
             self._people.forget(conversion.key.channel)
             await self._accept(conversion)
-        if to_event(body, self._me, Directory()) is None:
+        bare = to_event(body, self._me, Directory())
+        if bare is None:
+            return
+        if bare.kind == "delete":  # nobody's name matters; and we delete a status with each answer
+            await self._accept(bare)
             return
         event = body["event"]
         message = event.get("message") or event.get("previous_message") or event

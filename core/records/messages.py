@@ -132,8 +132,12 @@ _by_event = Prepared(
 )
 
 
-def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tuple[int, bool]:
+def add_event(
+    conversation_id: int, event: ChatEvent, *, addressed: bool, admitted: bool = True
+) -> tuple[int, bool]:
     """Write a message that was heard; returns its id and whether this is news.
+
+    ``admitted`` is whether its author may use Moot: only they can keep a roundtable from ending.
 
     News is a first delivery, or a second one that names us where the first was not addressed: some
     workspaces send a mention as two events, and either may come alone. A repeat of what somebody
@@ -148,7 +152,7 @@ def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tup
         if news:
             MessageRow.change(found.id, addressed=True)
         if found.event_id is None and not _by_event.first(event_id=event.event_id):
-            MessageRow.change(found.id, event_id=event.event_id)
+            MessageRow.change(found.id, event_id=event.event_id, admitted=admitted)
         return found.id, news
     row = MessageRow.create(
         conversation=conversation_id,
@@ -160,6 +164,7 @@ def add_event(conversation_id: int, event: ChatEvent, *, addressed: bool) -> tup
         text=event.text,
         sent_at=event.sent_at,
         addressed=addressed,
+        admitted=admitted,
     )
     _index(row.id, event.text)
     return row.id, True
@@ -249,12 +254,17 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
     row = _heard(key, platform_id)
     if row is None:
         return None
-    MessageRow.update(text="", deleted_at=now).where(MessageRow.id == row.id).execute()
-    MessageIndex.delete().where(MessageIndex.rowid == row.id).execute()
-    forget([row.id])
+    erase(row.id, now)
     sessions.end_told(row.conversation_id, row.sent_at)
     note_deletion()
     return row.id
+
+
+def erase(message_id: int, now: float) -> None:
+    """Take a message's words out of the row, the index and what derives from it."""
+    MessageRow.change(message_id, text="", deleted_at=now)
+    MessageIndex.delete().where(MessageIndex.rowid == message_id).execute()
+    forget([message_id])
 
 
 def _heard(key: ConversationKey, platform_id: str) -> MessageRow | None:
@@ -303,6 +313,7 @@ _interjections = Prepared(
             & (MessageRow.id > after)
             & (MessageRow.author_kind == "human")
             & (MessageRow.addressed == 0)
+            & (MessageRow.admitted == 1)
             & MessageRow.deleted_at.is_null()
         )
         .order_by(MessageRow.id)
@@ -329,7 +340,7 @@ def since(conversation_id: int, message_id: int) -> tuple[Message, ...]:
 
 
 def interjections(conversation_id: int, message_id: int) -> tuple[Message, ...]:
-    """What people wrote to nobody (to no agent) after the record ``message_id``, in order."""
+    """What people who may use Moot wrote to nobody after the record ``message_id``, in order."""
     rows = _interjections.rows(conversation=conversation_id, after=message_id)
     return tuple(to_message(row) for row in rows)
 

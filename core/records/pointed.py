@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.blocks import visible_of
 from core.model import Conversation, ConversationKey
+from core.records.erasure import said_in
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, RunRow
 
 
@@ -47,21 +47,7 @@ def message_at(conversation: Conversation, platform_id: str) -> int:
         & (OutboxRow.kind == "answer")
     )
     run = RunRow.get_or_none(RunRow.id == posted.run) if posted is not None else None
-    if run is None:
-        return 0
-    answer = (
-        MessageRow.select()
-        .where(
-            (MessageRow.conversation == conversation.id)
-            & (MessageRow.turn == run.turn_id)
-            & (MessageRow.author_kind == "agent")
-            & (MessageRow.engine == run.engine)
-            & (MessageRow.persona == run.persona)
-            & (MessageRow.text == visible_of(run.answer))
-        )
-        .first()
-    )
-    return answer.id if answer is not None else 0
+    return said_in(run) if run is not None else 0
 
 
 def first_words(conversation_id: int) -> str:

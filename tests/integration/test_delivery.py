@@ -90,8 +90,9 @@ async def test_a_post_that_never_works_is_given_up_and_said(records, monkeypatch
     monkeypatch.setattr(module, "MAX_ATTEMPTS", 1)
     paper = Paper(trouble)
     await owe(records, "one", "two")
-    async with delivering(records, paper):
+    async with delivering(records, paper) as made:
         await until(lambda: len(paper.posted) == 2)
+        await made.settled()
     assert paper.posted[0] == "two"
     assert "could not be posted" in paper.posted[1]
     assert await records.do(outbox.undelivered) == (0, 1)

@@ -206,7 +206,7 @@ async def test_own_posts_updates_joins_and_unfurls_are_not_speech(slack, desk) -
         slack.events.event({**unfurl, "message": message, "previous_message": message})
         await slack.other_bot("build 41 failed", thread=ts)
         await settled(slack)
-    assert [(e.text, e.author.kind) for e in desk.taken] == [
+    assert [(e.text, e.author.kind) for e in desk.taken if e.kind != "delete"] == [
         ("hello", "human"),
         ("build 41 failed", "bot"),
     ]
@@ -230,6 +230,22 @@ async def test_edits_and_deletions_by_people(slack, desk) -> None:
     ]
     assert len(desk.ids) == 3
     assert len({e.key for e in desk.taken}) == 1
+
+
+async def test_that_one_of_our_posts_was_deleted_is_told(slack, desk) -> None:
+    chat = SlackChat(config(slack))
+    async with running(chat, desk):
+        ts = await slack.say("hello")
+        key = ConversationKey("slack", TEAM, GENERAL, ts)
+        posted = await chat.post(key, Post("n1", "an answer"))
+        looked_up = len(slack.api.calls)
+        await slack.take_back(posted.message_id)
+        await took(slack, desk, 2)
+        await settled(slack)
+    gone = desk.taken[-1]
+    assert (gone.kind, gone.message_id, gone.text) == ("delete", posted.message_id, "")
+    assert gone.key == key
+    assert not [call for call in slack.api.calls[looked_up:] if "info" in str(call)]
 
 
 # --- acknowledgement -----------------------------------------------------------------------

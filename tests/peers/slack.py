@@ -148,7 +148,7 @@ class LoopbackSlack:
     def env(self) -> dict[str, str]:
         """The environment a separate ``moot run`` needs for its secrets."""
         return {
-            "MOOT__SLACK__BOT_TOKEN": self.bot_token,
+            "MOOT__SLACK__self.bot_token": self.bot_token,
             "MOOT__SLACK__APP_TOKEN": self.app_token,
             "MOOT__SLACK__SIGNING_SECRET": self.signing_secret,
         }
@@ -263,6 +263,11 @@ class LoopbackSlack:
 
     async def delete(self, ts: str, *, channel: str = GENERAL, user: str = ALICE) -> None:
         await self.api.control("delete-message", {"channel": channel, "ts": ts, "user": user})
+
+    async def take_back(self, ts: str, *, channel: str = GENERAL) -> None:
+        """An admin deletes a message of Moot's, as only admins may."""
+        answer = await self.api.call("chat.delete", {"channel": channel, "ts": ts}, self.bot_token)
+        assert answer["ok"], answer
 
     async def other_bot(self, text: str, *, channel: str = GENERAL, thread: str = "") -> str:
         """Another app posts; Moot hears of it."""

@@ -203,6 +203,30 @@ class WebApi:
             self._changed(args["channel"], result["message"], before)
         return result
 
+    async def _chat_delete(self, args: Json) -> Json:
+        """Slack tells everybody of a deleted message, whoever deleted it; local-slack only some."""
+        before = await self.message(args["channel"], args["ts"])
+        result = await self.forward("chat.delete", args, self.app["botToken"])
+        if result["ok"] and before is not None:
+            self._gone(args["channel"], before)
+        return result
+
+    def _gone(self, channel: str, before: Json) -> None:
+        stamp = f"{time.time():.6f}"
+        self._events.event(
+            {
+                "type": "message",
+                "subtype": "message_deleted",
+                "hidden": True,
+                "channel": channel,
+                "channel_type": "im" if channel[0] == "D" else "channel",
+                "ts": stamp,
+                "event_ts": stamp,
+                "deleted_ts": before["ts"],
+                "previous_message": before,
+            }
+        )
+
     def _changed(self, channel: str, message: Json, before: Json | None) -> None:
         self._events.event(
             {

@@ -364,8 +364,11 @@ def test_deletions() -> None:
     assert (event.kind, event.message_id, event.text) == ("delete", "10.000001", "")
     assert event.key.root == "9.000001"
     assert event.event_id == "slack:T1:C1:10.000001:delete"
-    own = {**before, "user": "U0BOT"}
-    assert event_of(**fields, deleted_ts="10.000001", previous_message=own) is None
+    own = {**before, "user": "U0BOT", "bot_id": "B0BOT"}  # an answer that an admin took back
+    event = event_of(**fields, deleted_ts="10.000001", previous_message=own)
+    assert (event.kind, event.message_id, event.author.kind) == ("delete", "10.000001", "bot")
+    note = {**own, "subtype": "ephemeral"}
+    assert event_of(**fields, deleted_ts="10.000001", previous_message=note) is None
     bare = event_of(**fields, deleted_ts="10.000001")
     assert (bare.message_id, bare.author.trusted) == ("10.000001", False)
 

@@ -64,6 +64,7 @@ class MessageRow(Table):
     edited_at = FloatField(null=True)
     deleted_at = FloatField(null=True)
     addressed = BooleanField(default=False)  # became a turn (or was refused one)
+    admitted = BooleanField(default=True)  # False: its author may not use Moot, as heard
     interrupted = BooleanField(default=False)
     turn = IntegerField(null=True)
 
@@ -141,4 +142,8 @@ class OutboxRow(Table):
 
 OutboxRow.add_index(
     OutboxRow.index(OutboxRow.state, OutboxRow.conversation, OutboxRow.id, name="outbox_due")
+)
+# Which post was deleted in chat.
+OutboxRow.add_index(
+    OutboxRow.index(OutboxRow.message_id, where=(OutboxRow.message_id != ""), name="outbox_message")
 )

@@ -221,6 +221,18 @@ async def test_edit_limits_and_gone_messages(world, chat, ears):
     assert refused.value.code == "10008"
 
 
+async def test_that_one_of_our_posts_was_deleted_is_told(world, chat, ears):
+    event = await asked(world, ears)
+    mine = await chat.post(event.key, post("taken back by Moot"))
+    theirs = await chat.post(event.key, post("taken back by an admin"))
+    await chat.delete(event.key, mine.message_id)
+    world.alice.delete(event.key.root, theirs.message_id)
+    await world.until(lambda: len(ears.of("delete")) == 2)
+    told = ears.of("delete")
+    assert [gone.message_id for gone in told] == [mine.message_id, theirs.message_id]
+    assert {gone.key for gone in told} == {event.key}
+
+
 async def test_posting_before_and_after_the_connection_is_busy(world):
     chat = DiscordChat(DiscordConfig(world.token, world.api_url))
     key = ConversationKey("discord", world.guild, world.channel, "")
