@@ -222,15 +222,6 @@ async def test_one_session_many_turns_in_two_permissions(desk: Desk) -> None:
     assert not (desk.project / "made.txt").exists(), "a resumed session keeps the new permission"
 
 
-@pytest.mark.parametrize("desk", ["claude"], indirect=True)
-async def test_a_resumed_session_hears_the_new_context(desk: Desk) -> None:
-    first = await desk.ask("@@fake plain@@", context="The old OLDWORD.")
-    second = await desk.ask(
-        "@@fake find text=NEWWORD@@", context="The NEWWORD.", resume=first.session
-    )
-    assert second.text == "found in: system"
-
-
 @pytest.mark.parametrize("desk", ["opencode"], indirect=True)
 async def test_endless_silent_retries_are_ended_and_named(desk: Desk) -> None:
     """C108: OpenCode goes on trying without end and without a word on its output."""

@@ -100,7 +100,7 @@ out(began, said("posted at once"), done)""",
     "pull_of_no_row": (
         r"""pull = "let me see\n<!-- pull:messages: #" + "9" * 26 + " -->"
 out(began, said("seen" if "resume" in sys.argv else pull), done)""",
-        ["let me see", "nothing found"],
+        ["let me see", "there is no such message", "seen"],
         ["wrong inside Moot"],
     ),
 }
