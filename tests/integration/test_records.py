@@ -328,6 +328,7 @@ async def test_a_new_column_of_an_earlier_build_is_there_before_its_index(tmp_pa
         ).fetchall():
             connection.execute(f'DROP INDEX "{index}"')
         connection.execute("ALTER TABLE topic DROP COLUMN last_message")
+        connection.execute("ALTER TABLE topic DROP COLUMN passes")
         connection.execute(
             "INSERT INTO topic (conversation_id, title, first_message, statements, made_by, "
             "created_at, updated_at) VALUES (1, 't', 1, '[]', 'extract', 1.0, 1.0)"
