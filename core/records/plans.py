@@ -93,8 +93,8 @@ def set_plan_state(plan: Plan, state: PlanState, *, by: Actor, now: float) -> Pl
     can = _NEXT[cast("PlanState", row.state)]
     if not can:
         raise BadInput(
-            f"Plan {row.number} is {row.state}: propose it anew with `!plan new TITLE`, subtasks on "
-            "further lines."
+            f"Plan {row.number} is {row.state}: propose it anew with `!plan new TITLE`, "
+            "subtasks on further lines."
         )
     if state not in can:
         raise BadInput(

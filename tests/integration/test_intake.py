@@ -32,6 +32,7 @@ from core.records import messages, outbox, runs, turns
 from core.records.search import search
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
+from core.rounds import interjected
 from tests.integration.scenes import scene_of
 
 KIM = Author("U1", "Kim", grants=("slack:U1",))
@@ -311,6 +312,17 @@ async def test_roundtable_seats_take_the_engines_in_turn(house):
     [turn] = await house.records.do(turns.waiting, 1)
     assert turn.seats == (Participant("claude", "architect"), Participant("codex", "critic"))
     assert turn.rounds == 2
+
+
+async def test_only_those_who_may_use_moot_keep_a_roundtable_from_ending(house):
+    await house.say("!rt SQL or files?", mention=True)
+    turn = await house.records.do(turns.get_turn, 1)
+    await house.say("Wait for me!", at="2", root="1", who=EVE)
+    await house.say("See you there.", at="3", root="1", who=EVE, others=True)
+    await house.say("What about files?", at="4", root="1", who=LEE)
+    assert {"Wait for me!", "See you there."} <= {text for _, text in await house.messages()}
+    heard = await house.records.do(interjected, turn)
+    assert [message.text for message in heard] == ["What about files?"]
 
 
 async def test_people_speak_up_at_a_roundtable_without_a_turn_of_their_own(house):
