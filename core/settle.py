@@ -167,11 +167,11 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
         runs.child_gone(closing.run_id)
         return "cut"
     say = _Say(closing, conversation, voice, now, later=later)
+    run = runs.get_run(closing.run_id)
     if state in ("answered", "failed"):
-        say.looked_up()
+        say.looked_up(run)
     if closing.fresh:
         say.notice(FRESH[closing.fresh])
-    run = runs.get_run(closing.run_id)
     said = 0 if later else tell(turn, run, now, visible)
     if state == "answered":
         lost = () if faults else blocks.faults  # told back before, or there is no hop left for it
@@ -276,9 +276,9 @@ class _Say:
     now: float
     later: bool = False
 
-    def looked_up(self) -> None:
+    def looked_up(self, run: Run) -> None:
         """What was pulled while it worked, in one post."""
-        pulled = [p for p in runs.pulled_in_run(self.closing.run_id) if not p.again]
+        pulled = [p for p in run.in_run if not p.again]
         if pulled:
             text = in_run_text(pulled)
             self._post("pull", self.voice(self.conversation.key.chat, text, ""))

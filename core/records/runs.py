@@ -104,6 +104,13 @@ def set_receipt(run_id: str, receipt: dict[str, Any], why: str) -> None:
     RunRow.change(run_id, receipt=json.dumps(told, ensure_ascii=False), chars=chars)
 
 
+_is_open = Prepared(
+    RunRow,
+    lambda run: RunRow.select(RunRow.id).where((RunRow.id == run) & (RunRow.state == "open")),
+)
+_status = Prepared(RunRow, lambda run: RunRow.select(RunRow.status).where(RunRow.id == run))
+
+
 def settle_run(
     run_id: str,
     state: RunState,
@@ -133,7 +140,7 @@ def settle_run(
     }
     if outcome.session:
         values["session"] = outcome.session
-    if RunRow.get_by_id(run_id).state != "open":
+    if not _is_open.tuples(run=run_id):
         return False
     RunRow.change(run_id, **values)
     for pull in pulls:
@@ -227,7 +234,7 @@ def past(engine: str, limit: int = 50) -> Past:
 
 def status_of(run_id: str) -> int | None:
     """The outbox id of the run's status message."""
-    return RunRow.get_by_id(run_id).status
+    return _status.value(run=run_id)
 
 
 def child_gone(run_id: str) -> None:
