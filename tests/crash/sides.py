@@ -54,6 +54,10 @@ class Side(Protocol):
         """Moot's own messages of a thread, in order."""
         ...
 
+    async def take_back(self, root: str, ident: str) -> None:
+        """An admin deletes one of Moot's own messages of a thread."""
+        ...
+
     async def roots(self, containing: str) -> list[str]:
         """Moot's own messages at channel level that hold these words."""
         ...
@@ -137,6 +141,9 @@ class SlackSide:
             Shown(m.ts, m.text, tuple(value for _, _, value in m.buttons.values()))
             for m in await self._thread(root)
         ]
+
+    async def take_back(self, root: str, ident: str) -> None:
+        await self.slack.take_back(ident, channel=self._channels.get(root, GENERAL))
 
     async def roots(self, containing: str) -> list[str]:
         found = await self.slack.seen()
@@ -250,6 +257,9 @@ class DiscordSide:
             for m in seen
             if m.by_us and not m.system
         ]
+
+    async def take_back(self, root: str, ident: str) -> None:
+        self.discord.alice.delete(root, ident)
 
     async def roots(self, containing: str) -> list[str]:
         level = self.discord.messages(self.discord.channel)

@@ -148,7 +148,7 @@ class LoopbackSlack:
     def env(self) -> dict[str, str]:
         """The environment a separate ``moot run`` needs for its secrets."""
         return {
-            "MOOT__SLACK__self.bot_token": self.bot_token,
+            "MOOT__SLACK__BOT_TOKEN": self.bot_token,
             "MOOT__SLACK__APP_TOKEN": self.app_token,
             "MOOT__SLACK__SIGNING_SECRET": self.signing_secret,
         }
