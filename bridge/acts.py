@@ -23,6 +23,10 @@ from core.rounds import decided, show_header
 from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
 
 log = structlog.get_logger()
+GOES_ON = (
+    "This roundtable goes on as it was begun: an edit changes only one that waits. To have it as "
+    "it reads now, `!stop` it and send the edited text as a new message."
+)
 TEAM_PAGES = ("team", "records", *WORDS)
 
 
@@ -159,27 +163,50 @@ class Acts:
         )
         self._queued(conversation, turn_id, turn["kind"])
 
-    def change(self, turn: Turn, wanted: Convene) -> None:
-        """A roundtable's message was edited: one that waits is held as it reads now.
+    def change(self, turn: Turn, wanted: Ask | Convene) -> None:
+        """A question was edited: one that waits is asked as it reads now.
 
-        It is reckoned again, so that one over its budget can be made smaller by an edit.
+        A roundtable is reckoned again, so that one over its budget can be made smaller by an edit;
+        one that has begun goes on as it is, and the thread is told so once.
         """
+        if isinstance(wanted, Ask) or turn.kind != "roundtable":
+            prompt = wanted.prompt if isinstance(wanted, Ask) else wanted.topic
+            if not turns.change_prompt(turn.prompt_message_id, prompt):
+                self._goes_on(turn)
+            return
         setup = self.policy.tables.setup(wanted)
-        if turn.kind == "roundtable" and turns.change_table(
-            turn.id,
+        new = replace(
+            turn,
             prompt=wanted.topic,
             seats=setup.seats,
             rounds=setup.rounds,
-            rules=setup.rules,
+            rules=replace(setup.rules, confirmed=turn.rules.confirmed),
             mode=wanted.mode or turn.mode,
+        )
+        if turns.change_table(
+            turn.id,
+            prompt=new.prompt,
+            seats=new.seats,
+            rounds=new.rounds,
+            rules=setup.rules,
+            mode=new.mode,
         ):
             changed = turns.get_turn(turn.id)
             assert changed is not None
             show_header(changed, self.voice, self.now)
             decided(turn, "", self.voice, self.now)
             self.queued = self.owes = True
-        else:
-            turns.change_prompt(turn.prompt_message_id, wanted.topic)
+            return
+        turns.change_prompt(turn.prompt_message_id, wanted.topic)
+        if new != turn:  # a platform tells an edit as well when it adds a preview of a link
+            self._goes_on(turn)
+
+    def _goes_on(self, turn: Turn) -> None:
+        texts = self.render(self.event.key.chat, GOES_ON)
+        begun = turn.kind == "roundtable" and turn.state in ("queued", "running")
+        if begun and not outbox.told_already(turn.id, texts[0]):
+            outbox.add_post(turn.conversation_id, "notice", texts, turn_id=turn.id, now=self.now)
+            self.owes = True
 
     def _mode(self, mode: str | None, conversation: Conversation) -> Reply:
         if mode is not None:

@@ -251,9 +251,7 @@ class _Taken:
             intention = parse(command, text, self.policy.names)
         except BadInput:
             return  # the question as it was first asked still stands
-        if isinstance(intention, Ask):
-            turns.change_prompt(message_id, intention.prompt)
-        elif isinstance(intention, Convene):
+        if isinstance(intention, Ask | Convene):
             self.acts.change(turn, intention)
 
     def _delete(self) -> None:

@@ -137,11 +137,10 @@ def add_event(
 ) -> tuple[int, bool]:
     """Write a message that was heard; returns its id and whether this is news.
 
-    ``admitted`` is whether its author may use Moot: only they can keep a roundtable from ending.
-
     News is a first delivery, or a second one that names us where the first was not addressed: some
     workspaces send a mention as two events, and either may come alone. A repeat of what somebody
-    said to the table does not become a question once the table is over.
+    said to the table does not become a question once the table is over. Not ``admitted`` is what
+    nobody waits for: its author may not use Moot.
     """
     found = _same_message.first(
         event_id=event.event_id, conversation=conversation_id, platform_id=event.message_id

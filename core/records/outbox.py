@@ -287,6 +287,11 @@ def says_already(conversation_id: int, text: str, run_id: str) -> bool:
     )
 
 
+def told_already(turn_id: int, text: str) -> bool:
+    """Whether just this was said of a turn before."""
+    return OutboxRow.select().where((OutboxRow.turn == turn_id) & (OutboxRow.text == text)).exists()
+
+
 def told_of(conversation_id: int, turn_id: int) -> bool:
     """Whether anything of this turn was, or is to be, posted in the conversation."""
     return (

@@ -464,6 +464,27 @@ async def test_an_edit_of_a_roundtable_that_has_begun_changes_nothing(house):
         await house.records.do(turns.requeue_running)
 
 
+async def test_an_edit_that_comes_too_late_for_a_roundtable_is_told_once(house):
+    await house.say("!rt tabs?", mention=True)
+    await house.records.do(turns.claim, (), 1.0)  # its forecast is being made
+    count = len(await house.posts())
+    await house.say("!rt tabs?", mention=True, kind="edit", event_id="preview")
+    assert len(await house.posts()) == count
+    woken = house.woken["post"]
+    await house.say("!rt tabs? --rounds 1", mention=True, kind="edit", event_id="edit-1")
+    kind, text = (await house.posts())[-1]
+    assert kind == "notice"
+    assert "goes on as it was begun" in text
+    assert "`!stop` it and send the edited text as a new message" in text
+    assert house.woken["post"] == woken + 1
+    await house.say("!rt spaces?", mention=True, kind="edit", event_id="edit-2")
+    await house.say("spaces?", mention=True, kind="edit", event_id="edit-3")
+    assert len(await house.posts()) == count + 1
+    await house.records.do(turns.end_turn, 1, "done", "", 3.0)
+    await house.say("!rt both?", mention=True, kind="edit", event_id="edit-4")
+    assert len(await house.posts()) == count + 1
+
+
 async def test_a_deleted_question_is_withdrawn_and_forgotten(house):
     await house.say("secret plan", mention=True)
     await house.say("", mention=True, kind="delete", event_id="del-1")
