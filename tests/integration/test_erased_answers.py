@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,18 +162,57 @@ async def test_after_a_restart_and_with_rows_of_an_earlier_build(here) -> None:
     await here.remove(1)
     await post_all(here)
     [answer] = await posts(here, "answer")
-    await here.records.do(lambda: RunRow.update(message=0).execute())  # the link is newer
+    with closing(sqlite3.connect(here.records.path)) as earlier:
+        earlier.execute("DROP INDEX outbox_message")
+        earlier.execute("ALTER TABLE run DROP COLUMN message")
     again = Records(here.records.path)  # the life before it has not closed anything
     await again.open()
     try:
         later = replace(here, house=replace(here.house, records=again))
         await intake(again).accept(deletion(later, answer))
         assert await kept(again) == []
+        assert "outbox_message" in await again.do(plan_of_lookup)
         assert await again.do(pointed.message_at, later.conversation, answer) == 0
         await later.ask("and now?")
         assert SECRET not in last(later)
     finally:
         await again.close()
+
+
+def plan_of_lookup() -> str:
+    """How SQLite finds a post: an echo of each status that is deleted asks for one."""
+    sql = 'SELECT "t1"."id" FROM "outbox" AS "t1" WHERE (("t1"."message_id" = ?) AND '
+    plan = RunRow._meta.database.execute_sql(
+        f"""EXPLAIN QUERY PLAN {sql}"t1"."message_id" != '')""", ("p1",)
+    )
+    return str(list(plan))
+
+
+async def test_a_parallel_round_does_not_tell_later_what_was_deleted_in_it(here) -> None:
+    slow = f"{TELL} @@rehearse sleep=1.5 text='Me neither.' when='You are critic'@@"
+    seats = (SEAT, Participant("rehearsal", "critic"))
+    rules = replace(RULES, order="parallel")
+    table = asyncio.create_task(here.ask(slow, seats=seats, rounds=2, rules=rules))
+
+    async def first() -> RunRow | None:
+        return await here.records.do(lambda: RunRow.get_or_none(RunRow.state == "answered"))
+
+    async with asyncio.timeout(20):
+        while not (run := await first()):
+            await asyncio.sleep(0.02)
+        while not await posts(here, "answer"):
+            await post_all(here)
+            await asyncio.sleep(0.02)
+    assert not (await here.records.do(RunRow.get_by_id, run.id)).told
+    [answer] = await posts(here, "answer")
+    await intake(here.records).accept(deletion(here, answer))
+    assert await table == "done"
+    said = await here.records.do(
+        lambda: [row.text for row in MessageRow.select().where(MessageRow.turn == run.turn_id)]
+    )
+    assert said.count("Me neither.") == 2
+    assert said.count(f"The key is {SECRET}.") == 1  # of the second round, that nobody deleted
+    assert not [text for text in said if "no answer" in text]
 
 
 async def test_what_is_no_answer_changes_nothing_when_it_is_deleted(here) -> None:
@@ -245,8 +287,6 @@ class Hasty:
 
 
 async def test_a_deletion_that_comes_before_the_post_is_marked(here) -> None:
-    import asyncio
-
     await here.ask(TELL)
     await here.remove(1)
     woken: list[int] = []
