@@ -16,7 +16,7 @@ from bridge.access import Door
 from bridge.delivery import Delivery
 from bridge.intake import Intake
 from core.model import Author, ChatEvent, ChatLimits, Participant, Posted
-from core.records import changes, outbox, pointed, runs
+from core.records import changes, erasure, outbox, pointed, runs
 from core.records.search import search
 from core.records.tables import FindingRow, MessageRow, OutboxRow, RunRow, TopicRow
 from core.records.thread import Records
@@ -181,10 +181,8 @@ async def test_after_a_restart_and_with_rows_of_an_earlier_build(here) -> None:
 
 def plan_of_lookup() -> str:
     """How SQLite finds a post: an echo of each status that is deleted asks for one."""
-    sql = 'SELECT "t1"."id" FROM "outbox" AS "t1" WHERE (("t1"."message_id" = ?) AND '
-    plan = RunRow._meta.database.execute_sql(
-        f"""EXPLAIN QUERY PLAN {sql}"t1"."message_id" != '')""", ("p1",)
-    )
+    sql, params = erasure._posts.bound(message_id="p1")
+    plan = RunRow._meta.database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", params)
     return str(list(plan))
 
 
