@@ -16,7 +16,7 @@ import pytest
 from tests.crash.sides import DiscordSide, Shown, Side, SlackSide
 from tests.e2e.product import Product
 from tests.peers.discord import LoopbackDiscord
-from tests.peers.slack import LoopbackSlack
+from tests.peers.slack import BOT, LoopbackSlack
 
 pytestmark = pytest.mark.peers
 on_both = pytest.mark.parametrize("table", ["slack", "discord"], indirect=True)
@@ -397,6 +397,17 @@ async def test_stop_ends_all_of_a_round_at_once(table):
     states = table.rows("SELECT state FROM run ORDER BY seat")
     assert states == [("answered",), ("cancelled",), ("cancelled",)]
     assert table.rows("SELECT id FROM outbox WHERE state = 'kept'") == []
+
+
+async def test_who_edits_one_that_has_begun_is_told_that_it_goes_on(table):
+    asked = f"x? {act(ARCHITECT, hang='')} {TWO} --rounds 2"
+    root = await table.rt(asked)
+    await table.says(root, "architect .*is working")
+    await table.side.slack.edit(root, f"<@{BOT}> !rt {asked.replace('rounds 2', 'rounds 1')}")
+    await table.says(root, "goes on as it was begun.* `!stop` it and send the edited text")
+    await table.side.reply(root, "!stop")
+    await table.over(root, "stopped")
+    assert table.rows("SELECT rounds FROM turn") == [(2,)]
 
 
 # --- what it costs -----------------------------------------------------------------------
