@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from core.records.tables import SummarisedRow, SummaryRow, TopicRow
+from core.records.tables import MessageRow, SummarisedRow, SummaryRow, TopicRow
 
 
 def forget(message_ids: Iterable[int]) -> None:
@@ -14,6 +14,20 @@ def forget(message_ids: Iterable[int]) -> None:
     Whatever a pass made may hold something of any message it read, so all its topics go, and the
     messages behind them are uncovered. Part of the transaction that edits or deletes.
     """
+    gone = frozenset(message_ids)
+    uncover(gone)
+    # A message that another pass's end uncovered may still stand in what the first one made of it.
+    where = MessageRow.select(MessageRow.conversation).where(MessageRow.id.in_(gone))
+    passes = SummaryRow.select().where(
+        SummaryRow.conversation.in_(where) & (SummaryRow.read != "[]")
+    )
+    for row in list(passes):
+        if gone.intersection(json.loads(row.read)):
+            _undo(row.conversation_id, row.id)
+
+
+def uncover(message_ids: Iterable[int]) -> None:
+    """Take down what covers these messages now: they are summarised anew, or gone."""
     for message_id in message_ids:
         covered = SummarisedRow.get_or_none(SummarisedRow.message == message_id)
         if covered is not None:
@@ -24,7 +38,8 @@ def _undo(conversation: int, summary_id: str) -> None:
     of_pass = SummarisedRow.select().where(SummarisedRow.summary == summary_id)
     freed = {row.message for row in of_pass}
     read = frozenset(freed)
-    near = (TopicRow.first_message <= max(read)) & (TopicRow.last_message >= min(read))
+    span = (min(read, default=0), max(read, default=0))
+    near = (TopicRow.first_message <= span[1]) & (TopicRow.last_message >= span[0])
     # Its title may outlive the statements of a pass: a topic that grows too long is trimmed.
     made = TopicRow.passes.contains(json.dumps(summary_id))
     for topic in TopicRow.select().where((TopicRow.conversation == conversation) & (near | made)):
@@ -34,7 +49,7 @@ def _undo(conversation: int, summary_id: str) -> None:
             TopicRow.delete().where(TopicRow.id == topic.id).execute()
     for number in freed:
         SummarisedRow.delete().where(SummarisedRow.message == number).execute()
-    SummaryRow.change(summary_id, state="undone")
+    SummaryRow.change(summary_id, state="undone", read="[]")
     # Other passes whose topics went with it may cover nothing any more.
     left = SummarisedRow.select(SummarisedRow.summary).where(
         SummarisedRow.conversation == conversation

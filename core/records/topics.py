@@ -11,7 +11,7 @@ from peewee import JOIN, fn
 
 from core.model import EXTRACT, Message, Statement, Topic, Usage
 from core.records import messages
-from core.records.derived import forget
+from core.records.derived import uncover
 from core.records.messages import to_message
 from core.records.prepared import Prepared
 from core.records.tables import (
@@ -219,7 +219,7 @@ def close_pass(
     if not _still_so(span):
         fail_pass(pass_id, "stale", "messages changed meanwhile", usage, now)
         return False
-    forget(message.id for message in span)
+    uncover(message.id for message in span)
     for message in span:
         SummarisedRow.create(message=message.id, conversation=row.conversation_id, summary=pass_id)
     titles = {topic.title.casefold() for topic in merged(())}
@@ -244,7 +244,9 @@ def close_pass(
             TopicRow.create(
                 conversation=row.conversation_id, title=topic.title, created_at=now, **values
             )
-    SummaryRow.change(pass_id, state="done", usage=json.dumps(asdict(usage)), ended_at=now)
+    read = json.dumps([message.id for message in span])
+    told = json.dumps(asdict(usage))
+    SummaryRow.change(pass_id, state="done", usage=told, read=read, ended_at=now)
     return True
 
 

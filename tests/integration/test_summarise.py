@@ -212,6 +212,26 @@ async def test_a_title_goes_with_a_message_whose_statements_were_trimmed_away(me
     assert await memory.topics() == []
 
 
+async def test_what_read_a_message_goes_with_it_also_once_it_is_not_covered_any_more(memory):
+    await memory.say(3)
+
+    def passed(name: str, sources: list[int], titles: dict[str, int]) -> None:
+        span = [messages.get_message(number, 1) for number in sources]
+        new = [
+            Topic(title, (Statement(f"{name} {title}", "said", (number,), "Kim"),), "claude")
+            for title, number in titles.items()
+        ]
+        topics.open_pass(name, 1, "claude", "", {}, 1.0)
+        assert topics.close_pass(name, span, lambda known: merge(known, new), Usage(), 1.0)
+
+    await memory.records.do(passed, "first", [1, 2], {"A": 1, "B": 2})
+    await memory.records.do(passed, "second", [3], {"A": 3})
+    await memory.records.do(messages.remove, KEY, "3", 99.0)
+    assert [title for title, _, _ in await memory.topics()] == ["B"]
+    await memory.records.do(messages.remove, KEY, "1", 99.0)  # B was made of it, too
+    assert await memory.topics() == []
+
+
 @pytest.mark.parametrize(
     "order", ["fail=quota", "silent", 'text="I would rather chat"', "fail=crash"]
 )

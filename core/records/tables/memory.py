@@ -24,6 +24,9 @@ class SummaryRow(Table):
     pid_started = FloatField(null=True)
     usage = TextField(default="{}")
     receipt = TextField(default="{}")
+    read = TextField(
+        default="[]"
+    )  # JSON: the messages it was made of, while topics of it may stand
     opened_at = FloatField()
     ended_at = FloatField(null=True)
 
