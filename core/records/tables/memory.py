@@ -24,9 +24,8 @@ class SummaryRow(Table):
     pid_started = FloatField(null=True)
     usage = TextField(default="{}")
     receipt = TextField(default="{}")
-    read = TextField(
-        default="[]"
-    )  # JSON: the messages it was made of, while topics of it may stand
+    # JSON: the messages it was made of, while topics of it may stand.
+    read = TextField(default="[]")
     opened_at = FloatField()
     ended_at = FloatField(null=True)
 
