@@ -31,13 +31,13 @@ from typing import Any
 from benchmarks.corpus import CHAT, HOME, PROJECT, make
 from benchmarks.overhead import machine, ms
 from core.context.pack import build_context_pack
-from core.gather import Gather
 from core.model import ContextPack, PackRequest, Participant, Project, Turn
 from core.records import messages
 from core.records.prepared import meta_of
 from core.records.tables import MessageRow
 from core.records.thread import Records
 from core.sources.catalog import all_sources
+from core.turns.gather import Gather
 
 BUDGET = 60_000
 HISTORY = 400  # [context] history_messages, as shipped

@@ -19,7 +19,7 @@ from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
 from core.receipts import say_context, say_parity
 from core.records import messages, outbox, places, runs, turns
-from core.rounds import decided, show_header
+from core.turns.rounds import decided, show_header
 from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
 
 log = structlog.get_logger()
@@ -65,7 +65,7 @@ class Acts:
         self.queued = self.owes = False
 
     def voice(self, chat: str, markdown: str, _label: str) -> tuple[str, ...]:
-        """``render`` as ``core.rounds.Voice``."""
+        """``render`` as ``core.turns.rounds.Voice``."""
         return self.render(chat, markdown)
 
     def notice(self, conversation: Conversation, reply: Reply) -> None:

@@ -30,15 +30,15 @@ from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
 from core.control import Slots
 from core.engines.process import run as run_engine
 from core.errors import BadSettings
-from core.house import House, Policy
 from core.memory.summarise import Summariser
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
 from core.records.scrub import Scrubber
 from core.records.thread import Records
-from core.rounds import posted
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
+from core.turns.house import House, Policy
+from core.turns.rounds import posted
 
 log = structlog.get_logger()
 

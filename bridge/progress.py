@@ -37,7 +37,7 @@ class _Shown:
 
 
 class StatusMessages:
-    """Implements ``core.house.Progress``; a newer state replaces one that has not been shown."""
+    """Implements ``core.turns.house.Progress``; a newer state replaces one not shown yet."""
 
     def __init__(self, chats: Mapping[str, Chat]) -> None:
         self._chats = chats

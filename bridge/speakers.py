@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from core.minutes import let_go_text, show_names
 from core.model import Conversation, Reply, Run, Turn
 from core.records import runs, turns
-from core.rounds import decided, show_header, skip
 from core.table import speaker
+from core.turns.rounds import decided, show_header, skip
 from core.words import seat_name
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import structlog
 
 from core.control import Stops
 from core.engines.process import end_leftover
-from core.house import House, Ready, claim_ready
 from core.model import Conversation, Step, Turn
 from core.records import messages, runs, turns
-from core.rounds import Teller, let_go_all
-from core.settle import fail_turn, settle_cut
-from core.turns import take_turn
+from core.turns.house import House, Ready, claim_ready
+from core.turns.rounds import Teller, let_go_all
+from core.turns.settle import fail_turn, settle_cut
+from core.turns.take import take_turn
 
 log = structlog.get_logger()
 

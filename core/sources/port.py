@@ -13,7 +13,9 @@ Where = Literal["records", "outside"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place where text comes from. Its functions block; ``core.gather`` runs them off the loop.
+    """One place where text comes from.
+
+    Its functions block; ``core.turns.gather`` runs them off the loop.
 
     Attributes:
         name: for notes on receipts, logs and ``doctor``.

@@ -13,8 +13,8 @@ import aiohttp
 import pytest
 
 from adapters.pull.server import McpPulls
-from core.in_run import DEADLINE_S
 from core.model import Pull, PullAccess
+from core.turns.in_run import DEADLINE_S
 from tests.contract.desk import Desk
 
 pytestmark = [pytest.mark.clis, pytest.mark.timeout(300)]

@@ -15,7 +15,6 @@ from core.context.terms import HouseTerms
 from core.control import Slots, Stops
 from core.engines.process import run as run_engine
 from core.engines.rehearsal import Rehearsal, RehearsalReader
-from core.house import House, Policy, claim_ready
 from core.model import (
     Author,
     ChatEvent,
@@ -35,7 +34,8 @@ from core.records.tables import EngineSessionRow, MessageRow, OutboxRow, RunRow
 from core.records.thread import Records
 from core.sources import recall
 from core.streams import text_of
-from core.turns import take_turn
+from core.turns.house import House, Policy, claim_ready
+from core.turns.take import take_turn
 
 SEAT = Participant("rehearsal")
 

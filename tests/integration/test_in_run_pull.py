@@ -11,7 +11,6 @@ import aiohttp
 import pytest
 
 from adapters.pull.server import MAX_BODY_BYTES, McpPulls
-from core.in_run import InRun
 from core.model import (
     Author,
     ChatEvent,
@@ -25,6 +24,7 @@ from core.model import (
 )
 from core.records import messages, runs, turns
 from core.records.thread import Records
+from core.turns.in_run import InRun
 
 KEY = ConversationKey("paper", "", "C", "1")
 SEAT = Participant("claude")

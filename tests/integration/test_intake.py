@@ -32,7 +32,7 @@ from core.records import messages, outbox, runs, turns
 from core.records.search import search
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
-from core.rounds import interjected
+from core.turns.rounds import interjected
 from tests.integration.scenes import scene_of
 
 KIM = Author("U1", "Kim", grants=("slack:U1",))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from core.gather import Gather
 from core.model import Author, ChatEvent, ConversationKey, Participant, Project, Pull
 from core.records import messages, turns
 from core.records.thread import Records
 from core.sources.catalog import all_sources
+from core.turns.gather import Gather
 
 KEY = ConversationKey("paper", "", "C", "1")
 KIM = Author("U1", "Kim")

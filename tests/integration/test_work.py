@@ -24,7 +24,7 @@ from core.records import filing, findings, ledger, links, messages, plans, runs,
 from core.records.tables import ConversationRow, RunRow
 from core.records.thread import Records
 from core.sources import work as source
-from core.work import apply_blocks
+from core.turns.work import apply_blocks
 from tests.integration.scenes import scene_of
 
 KIM = Actor("slack:U1", "Kim")

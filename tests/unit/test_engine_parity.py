@@ -7,12 +7,12 @@ from importlib import import_module
 
 import pytest
 
-from core.asking import Asking, ways_to_ask
 from core.context.delta import Known, learned
 from core.context.pack import build_context_pack
 from core.model import Candidate, EngineConfig, EngineTask, Participant, Spawn
 from core.pull import KINDS
 from core.records.sessions import EngineSession
+from core.turns.asking import Asking, ways_to_ask
 from tests.unit.packs import a_request, agent, human, some_facts
 
 CLIS = ("claude", "codex", "gemini", "opencode")

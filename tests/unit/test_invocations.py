@@ -10,8 +10,8 @@ import pytest
 
 from core.engines.claude import disarm
 from core.engines.process.environment import bypass_proxy
-from core.in_run import DEADLINE_S
 from core.model import EngineConfig, EngineTask, Permission, PullAccess, Spawn
+from core.turns.in_run import DEADLINE_S
 
 CLIS = ("claude", "codex", "gemini", "opencode")
 PERMISSIONS: tuple[Permission, ...] = ("plan", "edit", "full")

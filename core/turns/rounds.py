@@ -32,8 +32,8 @@ from core.model import (
 )
 from core.records import messages, outbox, runs, turns
 from core.table import Course, last_attempts, next_steps, speaker, waits
+from core.turns.work import apply_blocks
 from core.words import literal, retry_button, seat_name, stop_button
-from core.work import apply_blocks
 
 Voice = Callable[[str, str, str], tuple[str, ...]]
 """``(chat, markdown, label)`` -> the platform's texts (``Chat.render`` of that chat)."""

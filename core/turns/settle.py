@@ -25,7 +25,9 @@ from core.model import (
 )
 from core.pull import split_markers
 from core.records import messages, outbox, runs, sessions, turns
-from core.rounds import (
+from core.streams import explain, posing_as_answer
+from core.table import LASTING, spoke, waits
+from core.turns.rounds import (
     GOING,
     Teller,
     Voice,
@@ -39,8 +41,7 @@ from core.rounds import (
     show_header,
     tell,
 )
-from core.streams import explain, posing_as_answer
-from core.table import LASTING, spoke, waits
+from core.turns.work import unread_text
 from core.words import (
     FRESH,
     in_run_text,
@@ -50,7 +51,6 @@ from core.words import (
     seat_name,
     status_text,
 )
-from core.work import unread_text
 
 MAX_POSTS = 60  # of one answer; about a minute at Slack's pace
 MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some seconds for a million

@@ -28,8 +28,8 @@ from core.model import (
 from core.ports import Engine, PullServer
 from core.records import messages, runs, turns
 from core.records.thread import Records
-from core.rounds import Voice, interjected
 from core.sources.port import Source
+from core.turns.rounds import Voice, interjected
 
 
 class RunEngine(Protocol):

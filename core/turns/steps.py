@@ -13,14 +13,10 @@ from pathlib import Path
 
 import structlog
 
-from core.asking import Asking, Sitting, session_key, ways_to_ask
 from core.context.delta import Known, delta, learned
 from core.context.pack import build_context_pack, receipt
 from core.context.terms import terms_for
 from core.forecast import Expected
-from core.gather import Gather
-from core.house import House
-from core.in_run import Found, InRun, Resolve
 from core.minutes import stands
 from core.model import (
     ContextPack,
@@ -42,9 +38,13 @@ from core.model import (
 from core.ports import Engine
 from core.pull import identity
 from core.records import runs, sessions
-from core.rounds import Teller, visible_of
-from core.settle import Closing, close_step, open_step
 from core.table import speaker
+from core.turns.asking import Asking, Sitting, session_key, ways_to_ask
+from core.turns.gather import Gather
+from core.turns.house import House
+from core.turns.in_run import Found, InRun, Resolve
+from core.turns.rounds import Teller, visible_of
+from core.turns.settle import Closing, close_step, open_step
 
 log = structlog.get_logger()
 

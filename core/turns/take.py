@@ -11,18 +11,18 @@ import structlog
 from core.context.terms import mode_for
 from core.control import Stops
 from core.forecast import reckon
-from core.gather import Gather
-from core.house import House, Ready
 from core.model import (
     Conversation,
     Step,
     TurnState,
 )
 from core.records import messages
-from core.rounds import Standing, Teller, go_on, reckoned
-from core.settle import end_of_turn
-from core.steps import Table
 from core.table import next_steps
+from core.turns.gather import Gather
+from core.turns.house import House, Ready
+from core.turns.rounds import Standing, Teller, go_on, reckoned
+from core.turns.settle import end_of_turn
+from core.turns.steps import Table
 
 log = structlog.get_logger()
 
