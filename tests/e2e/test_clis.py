@@ -141,7 +141,8 @@ async def test_a_pull_while_it_works_is_shown_before_the_answer(name):
         told = json.dumps([seen.body for seen in models.seen if seen.directive == "lookup"])
         assert "You also have the tool" in told
         receipt = await moot.command("pack", closed["run"], "--json")
-        (pulled,) = json.loads(receipt)["in_run"]
+        pulled, repeated = json.loads(receipt)["in_run"]
+        assert (pulled["again"], repeated["again"]) == (False, True)
         assert (pulled["kind"], pulled["query"]) == ("memory", "JWT mobile")
         assert pulled["hits"] >= 1
         assert pulled["chars"] > 0
