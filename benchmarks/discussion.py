@@ -47,7 +47,7 @@ from core.model import (
     TableRules,
     TurnKind,
 )
-from core.records import findings, ledger, messages, plans, topics, turns
+from core.records import findings, ledger, messages, places, plans, topics, turns
 
 DEADLINE_S = 300.0
 _NUMBER = re.compile(r"^\[#(\d+)\] ", re.MULTILINE)
@@ -327,7 +327,7 @@ async def playing(folder: Path, setup: Setup, theatre: Theatre) -> AsyncIterator
         def begin() -> Conversation:
             made = messages.open_conversation(KEY, direct=False, in_thread=False, now=time.time())
             messages.set_engaged(made.id)
-            messages.set_public(KEY, public=True)
+            places.set_public(KEY, public=True)
             write_elsewhere(data, made)
             return messages.get_conversation(made.id)
 

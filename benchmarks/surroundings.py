@@ -25,7 +25,7 @@ from core.model import (
     Said,
     Scene,
 )
-from core.records import links, messages
+from core.records import links, messages, places
 
 DATA = Path(__file__).parent / "data" / "discussion.json"
 CHAT, SPACE, CHANNEL, ROOT = "paper", "acme", "billing", "thread"
@@ -122,7 +122,7 @@ def _thread(
     at: float,
 ) -> Conversation:
     made = messages.open_conversation(key, direct=False, in_thread=False, now=at)
-    messages.set_public(key, public=True)
+    places.set_public(key, public=True)
     for number, message in enumerate(said):
         seat = seats.get(message["author"])
         if seat is None:

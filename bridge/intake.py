@@ -159,7 +159,7 @@ class _Taken:
         event = self.event
         late = self.now - event.sent_at > LATE_S
         if event.public is not None and not (event.public and late):
-            messages.set_public(event.key, public=event.public)
+            places.set_public(event.key, public=event.public)
         if event.apart:
             places.set_apart(event.key)
 

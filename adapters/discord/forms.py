@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import discord
 from discord import ui
 
-from adapters.discord.events import CHAT, Place
+from adapters.discord.events import CHAT, Place, command_event
 from core.markup.measure import well_formed
 from core.model import Author, ChatEvent, Field, Form
 
@@ -67,20 +68,11 @@ def form_event(interaction: Any, place: Place, author: Author) -> ChatEvent | No
     ]
     if prefix != PREFIX:
         return None
-    return ChatEvent(
-        key=place.key(),
+    sent = command_event(interaction, place, command, context, author)
+    return replace(
+        sent,
         event_id=f"{CHAT}:form:{opened_by}:{author.id}",
-        message_id="",
-        author=author,
-        text=context,
         kind="form",
-        sent_at=interaction.created_at.timestamp(),
-        command=command,
-        mentions_us=True,
-        direct=place.direct,
-        in_thread=bool(place.thread),
-        public=place.public,
-        apart=place.apart,
         values=dict(_values(interaction.data.get("components") or ())),
     )
 

@@ -92,22 +92,6 @@ def set_engaged(conversation_id: int) -> None:
     ConversationRow.change(conversation_id, engaged=True)
 
 
-_set_public = Prepared(
-    ConversationRow,
-    lambda chat, space, channel, public: ConversationRow.update(public=public).where(
-        (ConversationRow.chat == chat)
-        & (ConversationRow.space == space)
-        & (ConversationRow.channel == channel)
-        & (ConversationRow.public != public)
-    ),
-)
-
-
-def set_public(key: ConversationKey, *, public: bool) -> None:
-    """Whether everybody in the space may read the channel: it holds for all its conversations."""
-    _set_public.run(chat=key.chat, space=key.space, channel=key.channel, public=public)
-
-
 def set_caught_up(conversation_id: int) -> None:
     """The thread's earlier messages have been read (or cannot be)."""
     ConversationRow.change(conversation_id, caught_up=True)

@@ -1,8 +1,9 @@
-"""What holds of a conversation as a place: its mode, and that not everybody can read it."""
+"""What holds of a conversation as a place: its mode, and who can read it."""
 
 from __future__ import annotations
 
 from core.model import ConversationKey
+from core.records.prepared import Prepared
 from core.records.tables import ConversationRow
 
 
@@ -20,3 +21,19 @@ def set_apart(key: ConversationKey) -> None:
         & (ConversationRow.root == key.root)
         & ~ConversationRow.apart
     ).execute()
+
+
+_set_public = Prepared(
+    ConversationRow,
+    lambda chat, space, channel, public: ConversationRow.update(public=public).where(
+        (ConversationRow.chat == chat)
+        & (ConversationRow.space == space)
+        & (ConversationRow.channel == channel)
+        & (ConversationRow.public != public)
+    ),
+)
+
+
+def set_public(key: ConversationKey, *, public: bool) -> None:
+    """Whether everybody in the space may read the channel: it holds for all its conversations."""
+    _set_public.run(chat=key.chat, space=key.space, channel=key.channel, public=public)

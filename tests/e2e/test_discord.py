@@ -31,12 +31,6 @@ def env(world: LoopbackDiscord) -> dict[str, str]:
 
 
 @pytest.fixture
-async def world():
-    async with LoopbackDiscord() as loopback:
-        yield loopback
-
-
-@pytest.fixture
 async def moot(world: LoopbackDiscord, tmp_path: Path):
     async with Product(tmp_path, settings(world), env(world)) as product:
         await product.start("discord")

@@ -28,24 +28,12 @@ TABLES = {
 
 
 @pytest.fixture
-async def slack():
-    async with LoopbackSlack() as loopback:
-        yield loopback
-
-
-@pytest.fixture
 async def on_slack(slack: LoopbackSlack, tmp_path: Path):
     settings = slack_product.settings(slack, **TABLES)
     settings["access"] = {"allow": ["*"]}
     async with Product(tmp_path, settings, slack.env()) as product:
         await product.start("slack")
         yield product
-
-
-@pytest.fixture
-async def world():
-    async with LoopbackDiscord() as loopback:
-        yield loopback
 
 
 @pytest.fixture

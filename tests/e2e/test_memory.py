@@ -16,12 +16,6 @@ pytestmark = pytest.mark.peers
 BY_REHEARSAL = {"memory": {"summary_engine": "rehearsal", "summary_model": ""}}
 
 
-@pytest.fixture
-async def slack():
-    async with LoopbackSlack() as loopback:
-        yield loopback
-
-
 def read(product: Product, query: str) -> list[str]:
     """The first column of what a query finds in the product's database."""
     path = f"file:{product.folder}/data/moot.sqlite?mode=ro"

@@ -15,12 +15,6 @@ pytestmark = pytest.mark.peers
 
 
 @pytest.fixture
-async def slack():
-    async with LoopbackSlack() as loopback:
-        yield loopback
-
-
-@pytest.fixture
 async def moot(slack: LoopbackSlack, tmp_path: Path):
     async with Product(tmp_path, settings(slack), slack.env()) as product:
         await product.start("slack")

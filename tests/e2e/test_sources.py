@@ -25,12 +25,6 @@ Half even, two digits, at the very end.
 
 
 @pytest.fixture
-async def slack():
-    async with LoopbackSlack() as loopback:
-        yield loopback
-
-
-@pytest.fixture
 async def moot(slack: LoopbackSlack, tmp_path: Path):
     project = checkout(tmp_path / "shop")
     put(project, ".moot/skills/money-in-code/SKILL.md", SKILL)

@@ -17,12 +17,6 @@ pytestmark = pytest.mark.peers
 
 
 @pytest.fixture
-async def slack():
-    async with LoopbackSlack() as loopback:
-        yield loopback
-
-
-@pytest.fixture
 async def on_slack(slack: LoopbackSlack, tmp_path: Path):
     folder = tmp_path / "code"
     folder.mkdir()
@@ -31,12 +25,6 @@ async def on_slack(slack: LoopbackSlack, tmp_path: Path):
     async with Product(tmp_path, settings, slack.env()) as product:
         await product.start("slack")
         yield product
-
-
-@pytest.fixture
-async def world():
-    async with LoopbackDiscord() as loopback:
-        yield loopback
 
 
 @pytest.fixture

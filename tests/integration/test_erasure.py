@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.model import EngineTask, Participant, Spawn, TurnState
-from core.records import messages
+from core.records import messages, places
 from core.records.scrub import Scrubber
 from core.records.tables import MessageRow
 from core.sources import recall, retrieval, work
@@ -153,7 +153,7 @@ async def test_a_guest_does_not_go_on_where_members_were_told_of_other_channels(
 
     def open_public():
         made = messages.open_conversation(elsewhere, direct=False, in_thread=False, now=time.time())
-        messages.set_public(elsewhere, public=True)
+        places.set_public(elsewhere, public=True)
         return messages.get_conversation(made.id)
 
     public = replace(here, conversation=await here.records.do(open_public))

@@ -13,6 +13,7 @@ from peewee import SqliteDatabase
 from core.memory.topics import extract, merge
 from core.model import EXTRACT, Author, ChatEvent, ConversationKey, Pull, Scene, Usage
 from core.records import messages, topics
+from core.records.places import set_public
 from core.records.tables import ALL_TABLES, BranchRow, ConversationRow, LinkRow
 from core.sources.catalog import all_sources
 from tests.integration.scenes import scene_of
@@ -148,7 +149,7 @@ def play(world: World, actions: list[tuple[str, int, int]]) -> None:
                 channel = CHANNELS[one % len(CHANNELS)]
                 world.public ^= {channel}
                 key = ConversationKey("slack", "T", channel, "")
-                messages.set_public(key, public=channel in world.public)
+                set_public(key, public=channel in world.public)
             case "sum":
                 sum_up(world, here)
             case "delete" if said:

@@ -14,7 +14,7 @@ from bridge.app import channels_of, project_of
 from config.settings import load_settings
 from config.tables import Project as ProjectEntry
 from core.model import ConversationKey, Scene
-from core.records import messages, scope
+from core.records import messages, places, scope
 from core.records.tables import ConversationRow
 
 SETTINGS = load_settings(Path("config/default.toml"))
@@ -101,7 +101,7 @@ def test_exactly_what_the_asker_and_the_whole_channel_may_see(made, listed, publ
                 created_at=1.0,
             )
         for key in public:
-            messages.set_public(ConversationKey(*key, ""), public=True)
+            places.set_public(ConversationKey(*key, ""), public=True)
         known = [messages.to_conversation(row) for row in ConversationRow.select()]
         for here in known:
             project = project_of(configured, here.key)
@@ -139,7 +139,7 @@ def test_a_channel_that_became_private_is_private_for_the_next_question():
             asker_trusted=True,
         )
         assert not scope.may_see(scene, there.id)  # not known to be public
-        messages.set_public(there.key, public=True)
+        places.set_public(there.key, public=True)
         assert scope.may_see(scene, there.id)
-        messages.set_public(there.key, public=False)
+        places.set_public(there.key, public=False)
         assert not scope.may_see(scene, there.id)
