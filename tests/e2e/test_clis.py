@@ -82,14 +82,17 @@ async def test_a_roundtable_of_three_personas_on_three_engines_two_rounds():
             f'roundtable: SQL or files? @@fake plain text="My view."@@ --with {",".join(table)} '
             "--rounds 2"
         )
-        texts = await standing(slack, root, 7)
+        # The header, two rounds of three, the synthesis and the count of the votes.
+        _, *answers, synthesis, votes = await standing(slack, root, 9)
         await moot.event("turn.ended", state="done")
-        lines = [text.split("\n")[0] for text in texts[1:]]
+        assert "synthesizer" in synthesis
+        assert "position" in votes
+        lines = [text.split("\n")[0] for text in answers]
         for line, seat in zip(lines, table * 2, strict=True):
             persona, _, engine = seat.partition(":")
             assert persona in line
             assert engine in line
-        assert all("My view." in text for text in texts[1:])
+        assert all("My view." in text for text in answers)
         protocols = [seen.protocol for seen in models.seen if seen.directive == "plain"]
         for protocol in ("anthropic", "responses", "gemini"):
             assert protocols.count(protocol) >= 2
