@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from core.model import (
+    Attachment,
     ChatEvent,
     ChatLimits,
     Check,
@@ -23,6 +24,7 @@ from core.model import (
     Reply,
     Said,
     Spawn,
+    Verdict,
 )
 
 Accept = Callable[[ChatEvent], Awaitable[Reply | None]]
@@ -80,6 +82,15 @@ class Chat(Protocol):
         """
         ...
 
+    async def download(self, attachment: Attachment, limit_bytes: int) -> bytes:
+        """The bytes of a file that was attached to a message here.
+
+        Raises:
+            ChatBusy: wait and ask again.
+            ChatRefused: it is gone, too large, or may not be read; says why, for people.
+        """
+        ...
+
     async def direct(self, person: str) -> ConversationKey | None:
         """Where to write to a person (``Author.id``) alone; ``None`` if this platform cannot.
 
@@ -133,7 +144,15 @@ class Reader(Protocol):
         ...
 
     def to_send(self) -> bytes:
-        """Bytes to write to the process now (long-lived dialogues); usually empty."""
+        """Bytes to write to the process now; empty outside of dialogues (``Spawn.dialogue``).
+
+        Asked for at the start, after every ``receive`` and after every ``decide``; what was
+        returned is not returned again.
+        """
+        ...
+
+    def decide(self, verdict: Verdict) -> None:
+        """A request (an event of that kind) was decided; one that is not open is ignored."""
         ...
 
     def settled(self) -> bool:

@@ -23,10 +23,12 @@ from core.model.context import (
     Variant,
 )
 from core.model.engines import (
+    AskedQuestion,
     EngineConfig,
     EngineEvent,
     EngineEventKind,
     EngineInfo,
+    EngineRequest,
     EngineTask,
     EngineTraits,
     Exit,
@@ -37,9 +39,11 @@ from core.model.engines import (
     PullAccess,
     Spawn,
     Usage,
+    Verdict,
 )
 from core.model.memory import EXTRACT, Statement, StatementKind, Topic
 from core.model.places import (
+    Attachment,
     Author,
     AuthorKind,
     ChatEvent,
@@ -84,6 +88,7 @@ from core.model.team import (
 )
 from core.model.work import (
     ORDERS,
+    PERMISSIONS,
     Conversation,
     Forecast,
     InRunPull,
@@ -106,11 +111,14 @@ __all__ = [
     "EXTRACT",
     "FINDING_STATES",
     "ORDERS",
+    "PERMISSIONS",
     "PLAN_STATES",
     "SEVERITIES",
     "SUBTASK_STATES",
     "Actor",
     "Artifact",
+    "AskedQuestion",
+    "Attachment",
     "AuditEntry",
     "Author",
     "AuthorKind",
@@ -131,6 +139,7 @@ __all__ = [
     "EngineEvent",
     "EngineEventKind",
     "EngineInfo",
+    "EngineRequest",
     "EngineTask",
     "EngineTraits",
     "EventKind",
@@ -191,4 +200,5 @@ __all__ = [
     "TurnState",
     "Usage",
     "Variant",
+    "Verdict",
 ]

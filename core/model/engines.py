@@ -88,6 +88,9 @@ class EngineTask:
         pulls: where it may Pull in the run, for an engine with that trait; ``None``: by markers.
         passing: a job that needs no tools, and whose session nobody goes on with: an engine that
             can gives it none, and keeps nothing of it on disk.
+        asks: people can be asked while it works (``EngineRequest``). In the mode ``ask`` it always
+            is so; in another one it is about the agent's questions only. Where it is not, tools
+            that would wait for a person are switched off.
     """
 
     run_id: str
@@ -100,11 +103,15 @@ class EngineTask:
     model: str = ""
     pulls: PullAccess | None = None
     passing: bool = False
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Spawn:
     """A process to start. ``argv[0]`` is a program's path; ``stdin`` is written, then closed.
+
+    In a ``dialogue`` it stays open: what the reader has to send (``Reader.to_send``) is written
+    after ``stdin`` and after everything that is read, until the reader has settled.
 
     ``env`` is what the engine adds to the allow-listed environment; ``files`` are written below
     ``scratch`` before the start (relative name -> bytes).
@@ -115,6 +122,7 @@ class Spawn:
     stdin: bytes = b""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    dialogue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +139,60 @@ class HttpCall:
     then: Callable[[int, bytes], HttpCall] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One thing an agent wants to know of people; ``options`` are (label, description) pairs.
+
+    ``several``: more than one may be picked. An answer in one's own words is always possible.
+    """
+
+    text: str
+    header: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    several: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRequest:
+    """What an engine asks people for while it works; its run waits until it is decided.
+
+    Attributes:
+        id: the engine's own id of the request; unique within the run.
+        kind: leave to do something, or the agent's own question (ask-user).
+        tool: the tool's name, as the engine calls it.
+        about: the command or path that says best what it is about, one line.
+        detail: what to look at before deciding (input, diff, the engine's reason), plain text.
+        scope: a stable key of what "for this session" would allow: a later request that falls
+            under it has the same key. "" where this cannot be allowed for a session.
+        scope_label: the same in words for people.
+        questions: of a ``question``; else empty.
+    """
+
+    id: str
+    kind: Literal["permission", "question"] = "permission"
+    tool: str = ""
+    about: str = ""
+    detail: str = ""
+    scope: str = ""
+    scope_label: str = ""
+    questions: tuple[AskedQuestion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a person (or a setting) decided of an ``EngineRequest``.
+
+    ``answers`` are, for each question in order, what was picked or written; with ``deny`` nobody
+    answers. ``note`` is a word to the agent ("nobody answered in time", a person's reason).
+    """
+
+    request_id: str
+    choice: Literal["once", "session", "deny", "answer"]
+    answers: tuple[tuple[str, ...], ...] = ()
+    by: str = ""
+    note: str = ""
+
+
 EngineEventKind = Literal[
     "started",
     "delta",
@@ -142,6 +204,8 @@ EngineEventKind = Literal[
     "retry",
     "warning",
     "compacted",
+    "request",
+    "withdrawn",
 ]
 
 
@@ -151,7 +215,9 @@ class EngineEvent:
 
     ``text`` is the words (delta, message, thinking, warning), the session id (started), a short
     description (tool_start: the command or path) or what set it off (compacted: the engine has
-    replaced the older part of its session by a summary). ``name`` is the tool's name.
+    replaced the older part of its session by a summary). ``name`` is the tool's name. A
+    ``request`` waits for a person's ``Verdict``; one that is ``withdrawn`` (by its ``id``) waits no
+    more.
     """
 
     kind: EngineEventKind
@@ -159,6 +225,7 @@ class EngineEvent:
     name: str = ""
     id: str = ""
     ok: bool = True
+    request: EngineRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)

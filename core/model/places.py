@@ -45,6 +45,21 @@ EventKind = Literal["message", "command", "button", "form", "edit", "delete", "c
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file attached to a message, as the platform tells of it.
+
+    ``name`` and ``mime`` are words of whoever sent it (data, never a path); ``size`` is in bytes;
+    ``url`` is where the platform keeps it and is only ever asked by its own adapter.
+    """
+
+    id: str
+    name: str
+    mime: str = ""
+    size: int = 0
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatEvent:
     """One thing that happened on a platform, translated and nothing more.
 
@@ -66,6 +81,7 @@ class ChatEvent:
         public: whether everybody in the space may read the channel; ``None`` if it does not tell.
             An event of kind ``channel`` tells nothing else.
         apart: it happened in a private thread, which not everybody in its channel can read.
+        attachments: the files of a message.
         values: what was filled in, by field name (``form`` events; ``command`` names the form's).
     """
 
@@ -83,6 +99,7 @@ class ChatEvent:
     in_thread: bool = False
     public: bool | None = None
     apart: bool = False
+    attachments: tuple[Attachment, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
@@ -94,3 +111,4 @@ class Said:
     author: Author
     text: str
     sent_at: float
+    attachments: tuple[Attachment, ...] = ()

@@ -7,7 +7,10 @@ from typing import Literal, get_args
 
 from core.model.places import AuthorKind, ConversationKey
 
-Permission = Literal["plan", "edit", "full"]
+Permission = Literal["plan", "ask", "edit", "full"]
+PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
+"""From the least to the most that an agent may do unwatched: read only; anything, each time with
+a person's leave; change files in the project; run anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class Turn:
     asker_trusted: bool = False
     budget_chars: int = 0
     forecast: Forecast | None = None  # of a roundtable, once it was reckoned
+    permission: Permission | None = None  # what its agents may do at most (None: as set)
 
     def seat_of(self, step: Step) -> Participant:
         """Who a step is for; the step after the last round belongs to the synthesizer."""

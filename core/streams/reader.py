@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from core.model import EngineEvent, Exit, Outcome, OutcomeKind, Usage
+from core.model import EngineEvent, Exit, Outcome, OutcomeKind, Usage, Verdict
 from core.streams.judge import classify, posing_as_answer, reset_time, telling
 from core.streams.lines import JsonLines, JsonObject, text_of
 from core.streams.say import redact, tail
@@ -68,6 +68,9 @@ class LineReader:
     def to_send(self) -> bytes:
         """See ``core.ports.Reader``: a one-shot run says nothing more."""
         return b""
+
+    def decide(self, verdict: Verdict) -> None:
+        """See ``core.ports.Reader``: a one-shot run asks for nothing."""
 
     def settled(self) -> bool:
         """See ``core.ports.Reader``."""

@@ -24,6 +24,7 @@ from core.model import (
     Said,
     Step,
     Turn,
+    Verdict,
 )
 from core.ports import Engine, PullServer
 from core.records import messages, runs, turns
@@ -46,6 +47,7 @@ class RunEngine(Protocol):
         on_spawn: Callable[[int, float], Awaitable[None]],
         limits: Limits,
         cancel: asyncio.Event,
+        verdicts: asyncio.Queue[Verdict],
     ) -> Outcome:
         """Give ``task`` to ``engine`` and see it through to its end; always an outcome."""
         ...

@@ -334,6 +334,7 @@ class Table:
                 on_spawn=on_spawn,
                 limits=self.house.policy.limits,
                 cancel=self.cancel,
+                verdicts=asyncio.Queue(),
             )
         finally:
             if pulls is not None:

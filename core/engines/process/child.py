@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import math
 import os
 import shutil
 import signal
@@ -13,12 +14,12 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import structlog
 
 from core.engines.process import tree
-from core.model import EngineEvent, EngineTask, Exit, Limits, Outcome, Spawn
+from core.model import EngineEvent, EngineTask, Exit, Limits, Outcome, Spawn, Verdict
 from core.ports import Reader
 from core.streams import classify, plain
 
@@ -45,9 +46,14 @@ class Child:
         on_event: Callable[[EngineEvent], None],
         limits: Limits,
         cancel: asyncio.Event,
+        verdicts: asyncio.Queue[Verdict],
     ) -> None:
         self._program, self._task, self._reader = program, task, reader
         self._on_event, self._limits, self._cancel = on_event, limits, cancel
+        self._verdicts = verdicts
+        self._waiting: dict[str, None] = {}  # requests that nobody has decided yet
+        self._waits_since = 0.0
+        self._waited_s = 0.0  # for people, in all: no time limit counts it
         self._abandoned = asyncio.Event()
         self._nudge = asyncio.Event()
         self._in_ended = asyncio.Event()
@@ -157,8 +163,43 @@ class Child:
         self._last = self._began = loop.time()
         if self._program.plan.stdin:
             stdin.write(self._program.plan.stdin)
-        stdin.write_eof()  # after all that was written has gone
+        if self._program.plan.dialogue:
+            self._send()
+        else:
+            stdin.write_eof()  # after all that was written has gone
         return process
+
+    # --- a dialogue -----------------------------------------------------------------------
+
+    def _send(self) -> None:
+        """Write what the reader has to say; once nothing more can be said, close."""
+        if self._stdin is None or self._in_ended.is_set():
+            return
+        if data := self._reader.to_send():
+            self._stdin.write(data)
+        if self._reader.settled():
+            self._stdin.write_eof()
+
+    async def _decide(self) -> None:
+        """Hand on what people decide, as it comes."""
+        while True:
+            verdict = await self._verdicts.get()
+            self._reader.decide(verdict)
+            self._no_longer_waits(verdict.request_id)
+            self._send()
+            self._nudge.set()
+
+    def _waits(self, request_id: str) -> None:
+        if not self._waiting:
+            self._waits_since = asyncio.get_running_loop().time()
+        self._waiting[request_id] = None
+        self._nudge.set()
+
+    def _no_longer_waits(self, request_id: str) -> None:
+        if self._waiting.pop(request_id, self) is self or self._waiting:
+            return
+        self._last = asyncio.get_running_loop().time()
+        self._waited_s += self._last - self._waits_since
 
     # --- watching -------------------------------------------------------------------------
 
@@ -169,7 +210,13 @@ class Child:
         self._refused_at = 0.0
         try:
             for event in self._reader.receive(data):
+                if event.kind == "request" and event.request is not None:
+                    self._waits(event.request.id)
+                elif event.kind == "withdrawn":
+                    self._no_longer_waits(event.id)
                 self._on_event(event)
+            if self._program.plan.dialogue:
+                self._send()
             if not self._settled_at and self._reader.settled():
                 self._settled_at = self._last
                 self._nudge.set()
@@ -189,7 +236,10 @@ class Child:
         """Wait for the exit or a reason to end the child; whether it has to be ended is second."""
         assert self._exited is not None
         loop = asyncio.get_running_loop()
-        stops = [asyncio.ensure_future(e.wait()) for e in (self._cancel, self._abandoned)]
+        ends = (self._cancel, self._abandoned)
+        stops: list[asyncio.Future[Any]] = [asyncio.ensure_future(end.wait()) for end in ends]
+        if self._program.plan.dialogue:
+            stops.append(asyncio.ensure_future(self._decide()))
         try:
             while True:
                 if self._cancel.is_set() or self._abandoned.is_set():
@@ -209,7 +259,7 @@ class Child:
                 try:
                     await asyncio.wait(
                         {self._exited, nudge, *stops},
-                        timeout=due - now,
+                        timeout=None if due == math.inf else due - now,
                         return_when=asyncio.FIRST_COMPLETED,
                     )
                 finally:
@@ -221,9 +271,11 @@ class Child:
     def _deadline(self) -> tuple[float, Why]:
         """When the child is to be ended as things stand (in the loop's time), and why."""
         limits = self._limits
+        if self._waiting:  # a run that waits for a person is neither idle nor late
+            return math.inf, ""
         ends: list[tuple[float, Why]] = [
             (self._last + limits.idle_s, "stalled"),
-            (self._began + limits.total_s, "timeout"),
+            (self._began + self._waited_s + limits.total_s, "timeout"),
         ]
         if self._refused_at:
             ends.append((self._refused_at + limits.trouble_s, "stalled"))

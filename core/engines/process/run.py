@@ -12,7 +12,7 @@ from core.engines.process.child import Child, Program, prepare
 from core.engines.process.environment import bypass_proxy, child_environment
 from core.engines.process.http import call
 from core.errors import BadInput, PromptTooLong
-from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome
+from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome, Verdict
 from core.ports import Engine
 from core.streams import MASK, redact, secret_values
 
@@ -28,6 +28,7 @@ async def run(
     on_spawn: OnSpawn,
     limits: Limits,
     cancel: asyncio.Event,
+    verdicts: asyncio.Queue[Verdict] | None = None,
     gate: Callable[[], Awaitable[None]] | None = None,
     on_start: Callable[[], None] = lambda: None,
     base_env: Mapping[str, str] | None = None,
@@ -48,6 +49,8 @@ async def run(
             the epoch, as ``end_leftover`` wants them); not called for HTTP engines.
         limits: when a run counts as stalled (no output) or as too long.
         cancel: set it to stop the run.
+        verdicts: what was decided of the requests that came as events. While one is open, the
+            run's time limits stand still.
         gate: awaited when all is prepared, before anything is started; it may set ``cancel``. What
             it raises is raised.
         on_start: called once the engine is at work: a child exists, or a request is being made.
@@ -77,7 +80,15 @@ async def run(
             on_start()
             outcome = await call(plan, reader, on_event=tell, limits=limits, cancel=cancel)
         else:
-            child = Child(plan, task, reader, on_event=tell, limits=limits, cancel=cancel)
+            child = Child(
+                plan,
+                task,
+                reader,
+                on_event=tell,
+                limits=limits,
+                cancel=cancel,
+                verdicts=verdicts or asyncio.Queue(),
+            )
             outcome = await child.run(on_start, on_spawn)
     except PromptTooLong as error:
         return Outcome("context-too-long", detail=str(error))

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from peewee import Model
 
+from core.records.tables.asked import GrantRow, RequestRow
 from core.records.tables.base import MetaRow, Table
-from core.records.tables.chat import ConversationRow, EventRow, MessageIndex, MessageRow, OutboxRow
+from core.records.tables.chat import (
+    AttachmentRow,
+    ConversationRow,
+    EventRow,
+    MessageIndex,
+    MessageRow,
+    OutboxRow,
+)
 from core.records.tables.links import BranchRow, LinkRow
 from core.records.tables.memory import SummarisedRow, SummaryRow, TopicRow
 from core.records.tables.plans import (
@@ -16,6 +24,7 @@ from core.records.tables.plans import (
     PlanRow,
     SubtaskRow,
 )
+from core.records.tables.usage import UsageRow
 from core.records.tables.work import EngineSessionRow, PullRow, RunRow, TurnRow
 
 SCHEMA_VERSION = 2
@@ -26,6 +35,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     TurnRow,
     MessageRow,
     MessageIndex,
+    AttachmentRow,
     EventRow,
     RunRow,
     PullRow,
@@ -42,12 +52,16 @@ ALL_TABLES: tuple[type[Model], ...] = (
     SummaryRow,
     SummarisedRow,
     TopicRow,
+    RequestRow,
+    GrantRow,
+    UsageRow,
 )
 
 __all__ = [
     "ALL_TABLES",
     "SCHEMA_VERSION",
     "ArtifactRow",
+    "AttachmentRow",
     "AuditRow",
     "BranchRow",
     "ConversationRow",
@@ -55,6 +69,7 @@ __all__ = [
     "EngineSessionRow",
     "EventRow",
     "FindingRow",
+    "GrantRow",
     "LinkRow",
     "MessageIndex",
     "MessageRow",
@@ -62,6 +77,7 @@ __all__ = [
     "OutboxRow",
     "PlanRow",
     "PullRow",
+    "RequestRow",
     "RunRow",
     "SubtaskRow",
     "SummarisedRow",
@@ -69,4 +85,5 @@ __all__ = [
     "Table",
     "TopicRow",
     "TurnRow",
+    "UsageRow",
 ]

@@ -92,6 +92,22 @@ MessageRow.add_index(
 )
 
 
+class AttachmentRow(Table):
+    """A file that somebody attached to a message: what the platform says of it, not its bytes."""
+
+    id = AutoField()
+    message_id: int
+    message = ForeignKeyField(MessageRow, backref="attachments")
+    platform_id = TextField()
+    name = TextField()  # as it was given: data, never a path
+    mime = TextField(default="")
+    size = IntegerField(default=0)  # bytes, as the platform says
+    url = TextField(default="")  # where the platform keeps it
+
+    class Meta:
+        table_name = "attachment"
+
+
 class MessageIndex(FTS5Model):
     """Keyword index: ``rowid`` is the message's id, ``body`` its tokens (core.keywords)."""
 

@@ -27,6 +27,7 @@ class TurnRow(Table):
     budget_chars = IntegerField(default=0)  # asked for this question (0: as the settings say)
     rules = TextField(default="{}")  # JSON of core.model.TableRules
     asker_trusted = BooleanField(default=False)  # a member, not a guest: core.model.Author
+    permission = TextField(default="")  # what its agents may do at most ("" = as the project says)
     state = TextField(default="queued")
     error = TextField(default="")
     forecast = TextField(default="")  # JSON of core.model.Forecast ("" = not reckoned)
@@ -60,6 +61,7 @@ class RunRow(Table):
     attempt = IntegerField(default=1)
     state = TextField(default="open")
     can_write = BooleanField(default=False)
+    permission = TextField(default="")
     engine = TextField()
     persona = TextField(default="")
     session = TextField(default="")
@@ -133,6 +135,8 @@ class EngineSessionRow(Table):
     )  # it was told, or perhaps told, what other conversations hold
     wide = BooleanField(default=False)  # and a member asked: what a guest may not be told
     failures = IntegerField(default=0)  # runs in a row that broke without an answer
+    cost_usd = FloatField(default=0.0)  # of the session so far, where the engine tells only that
+    origin = TextField(default="")  # "terminal": begun outside of Moot, and continued here
     opened_at = FloatField()
     used_at = FloatField()
 
