@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from core.model import (
     Attachment,
@@ -24,6 +24,7 @@ from core.model import (
     Reply,
     Said,
     Spawn,
+    TerminalSession,
     Verdict,
 )
 
@@ -195,3 +196,24 @@ class Engine(Protocol):
         ...
 
     def reader(self, task: EngineTask) -> Reader: ...
+
+
+@runtime_checkable
+class InTerminal(Protocol):
+    """What an engine tells beside ``Engine`` whose sessions people can work with in a terminal."""
+
+    def terminal_sessions(self, cwd: str, environ: Mapping[str, str]) -> Sequence[TerminalSession]:
+        """The sessions that belong to the folder ``cwd``, newest first, at most 20.
+
+        Reads the engine's own files (or asks its program), in a thread of its own: it may block,
+        for some seconds at most. ``environ`` is Moot's environment, which says where they are.
+        Nothing is changed; what cannot be read is left out, and none is an empty list.
+        """
+        ...
+
+    def resume_command(self, session: str, cwd: str) -> str:
+        """The line for a shell that goes on with a session: ``cd /path && claude --resume UUID``.
+
+        Everything in it is quoted for a POSIX shell. "" where that cannot be done. No I/O.
+        """
+        ...

@@ -38,6 +38,7 @@ from core.model.engines import (
     OutcomeKind,
     PullAccess,
     Spawn,
+    TerminalSession,
     Usage,
     Verdict,
 )
@@ -193,6 +194,7 @@ __all__ = [
     "Subtask",
     "SubtaskState",
     "TableRules",
+    "TerminalSession",
     "Told",
     "Topic",
     "Turn",

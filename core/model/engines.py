@@ -302,3 +302,17 @@ class EngineInfo:
     signed_in: bool | None
     path: str
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSession:
+    """A session that the engine keeps on this host, whoever began it.
+
+    ``at`` is when it was last used, in seconds since the epoch; ``about`` the first words that a
+    person said in it, as they were written ("" when they cannot be told): what others wrote, to be
+    framed wherever it is shown. At most 200 characters.
+    """
+
+    id: str
+    at: float
+    about: str = ""
