@@ -96,7 +96,7 @@ class Claude:
             "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
-            "CLAUDE_CODE_MAX_RETRIES": "3",
+            "CLAUDE_CODE_MAX_RETRIES": "2",
         }
         stdin = disarm(prompt).encode("utf-8", "replace")
         return Spawn(tuple(argv), task.cwd, stdin, env, files)
