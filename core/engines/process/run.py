@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from core.engines.process import tree
-from core.engines.process.child import Child, Program, prepare
+from core.engines.process.child import Child
 from core.engines.process.environment import bypass_proxy, child_environment
 from core.engines.process.http import call
+from core.engines.process.program import Program, prepare
 from core.errors import BadInput, PromptTooLong
 from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome, Verdict
 from core.ports import Engine
