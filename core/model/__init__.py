@@ -4,6 +4,7 @@ Sizes are characters (Unicode code points), times are UTC seconds since the epoc
 platforms are opaque strings.
 """
 
+from core.model.asked import Asked, AskedState, Grant, Ruling
 from core.model.context import (
     Candidate,
     ContextPack,
@@ -118,7 +119,9 @@ __all__ = [
     "SUBTASK_STATES",
     "Actor",
     "Artifact",
+    "Asked",
     "AskedQuestion",
+    "AskedState",
     "Attachment",
     "AuditEntry",
     "Author",
@@ -150,6 +153,7 @@ __all__ = [
     "FindingState",
     "Forecast",
     "Form",
+    "Grant",
     "HttpCall",
     "InRunPull",
     "Limits",
@@ -181,6 +185,7 @@ __all__ = [
     "PulledResult",
     "RecordKind",
     "Reply",
+    "Ruling",
     "Run",
     "RunState",
     "Said",

@@ -127,7 +127,7 @@ class Check:
 
 
 OutgoingOp = Literal["post", "edit", "delete"]
-OutgoingKind = Literal["answer", "notice", "header", "pull", "status"]
+OutgoingKind = Literal["answer", "notice", "header", "pull", "status", "request"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ class Conversation:
 
 
 TurnKind = Literal["ask", "roundtable"]
-TurnState = Literal["queued", "running", "held", "done", "failed", "cancelled"]
-RunState = Literal["open", "answered", "failed", "cancelled", "skipped", "cut"]
+TurnState = Literal["queued", "running", "held", "parked", "done", "failed", "cancelled"]
+RunState = Literal["open", "answered", "failed", "cancelled", "skipped", "cut", "parked"]
 Order = Literal["sequential", "parallel", "blind"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
@@ -95,7 +95,8 @@ class Forecast:
 class Turn:
     """One question put to a table. A mention is a table of one seat and one round.
 
-    A ``held`` turn waits for a person's word before it starts. ``asker_trusted`` is False for
+    A ``held`` turn waits for a person's word before it starts; a ``parked`` one for what its agent
+    asked people for before a restart of Moot ended the process. ``asker_trusted`` is False for
     guests and whoever could not be looked up (``Author.trusted``). ``budget_chars`` is what was
     asked for this one question (0: as the settings say).
     """
@@ -182,7 +183,8 @@ class InRunPull:
 class Run:
     """One process started for one step.
 
-    ``attempt`` counts from 1; ``cut`` means that a crash of Moot ended it. ``can_write`` says
+    ``attempt`` counts from 1; ``cut`` means that a crash of Moot ended it, ``parked`` that it waited
+    for a decision of people when that happened, and is made again once they have decided. ``can_write`` says
     whether it was allowed to change files (then it is never repeated without being asked).
     """
 

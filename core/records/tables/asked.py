@@ -23,6 +23,7 @@ class RequestRow(Table):
     run = ForeignKeyField(RunRow, backref="requests")
     conversation_id: int
     conversation = ForeignKeyField(ConversationRow, backref="requests")
+    session = IntegerField(default=0)  # the EngineSessionRow of its run (0: none is kept)
     engine_id = TextField()  # the engine's own id of it
     kind = TextField()  # permission | question
     tool = TextField(default="")

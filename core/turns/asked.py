@@ -1,0 +1,224 @@
+"""What a thread sees of an engine's requests: how they are put, and what became of them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from core.model import Asked, AskedQuestion, Button, Participant, Ruling
+from core.records import asked as records
+from core.records import messages, outbox
+from core.words import literal, seat_name
+
+Voice = Callable[[str, str, str], tuple[str, ...]]
+"""As ``core.turns.rounds.Voice``."""
+
+MAX_OPTION_BUTTONS = 8
+MAX_LABEL_CHARS = 60
+# How much of the command and of the detail is shown, until it fits one post of the platform.
+_SIZES = ((700, 900), (500, 400), (300, 0), (120, 0))
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+def post(asked: Asked, voice: Voice, now: float) -> None:
+    """Owe the message that asks, with its buttons."""
+    chat = messages.get_conversation(asked.conversation_id).key.chat
+    shown = outbox.add_post(
+        asked.conversation_id,
+        "request",
+        _put(asked, chat, voice)[:1],
+        buttons=_buttons(asked),
+        turn_id=asked.turn_id,
+        run_id=asked.run_id,
+        now=now,
+    )
+    records.set_post(asked.id, shown)
+
+
+def show(asked: Asked, voice: Voice, now: float) -> None:
+    """The message says what became of the request; its buttons go."""
+    if asked.post is None:
+        return
+    chat = messages.get_conversation(asked.conversation_id).key.chat
+    outbox.change_post(asked.post, _put(asked, chat, voice)[0], now=now)
+
+
+def settle(asked: Asked, ruling: Ruling, voice: Voice, now: float) -> Asked | None:
+    """Decide a request, or take it back, and show that; ``None`` when it waited no more."""
+    if not records.rule(asked.id, ruling, now):
+        return None
+    found = records.find(asked.id)
+    assert found is not None
+    show(found, voice, now)
+    return found
+
+
+def withdraw_run(run_id: str, why: str, voice: Voice, now: float) -> None:
+    """The run is over: nobody is asked any more for what it wanted."""
+    for asked in records.waiting_of_run(run_id):
+        settle(asked, Ruling("withdrawn", note=why), voice, now)
+
+
+def withdraw_turn(turn_id: int, why: str, voice: Voice, now: float) -> None:
+    """The same for all runs of a turn that is over."""
+    for asked in records.waiting_of_turn(turn_id):
+        settle(asked, Ruling("withdrawn", note=why), voice, now)
+
+
+def whole(asked: Asked) -> str:
+    """All there is to know of a request, as Markdown of any length."""
+    return _text(asked, None, None)
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def who_asks(asked: Asked) -> str:
+    """The participant that asks, safe in our sentences."""
+    return literal(seat_name(Participant(asked.engine, asked.persona)), 60)
+
+
+def one_line(asked: Asked) -> str:
+    """A request in a list."""
+    request = asked.request
+    what = request.about or request.tool
+    if request.questions:
+        what = request.questions[0].text
+    return f"**#{asked.id}** {who_asks(asked)}: {literal(what, 120)}"
+
+
+def outcome(asked: Asked) -> str:
+    """What became of it, in one line; "" while it waits."""
+    by, note = literal(asked.by, 60), literal(asked.note, 300)
+    match asked.state:
+        case "waiting":
+            return ""
+        case "once":
+            return f"✅ Allowed once by {by}."
+        case "session":
+            label = literal(asked.request.scope_label or asked.request.scope, 120)
+            return f"✅ Allowed by {by} for this session: {label}."
+        case "deny":
+            done = "Not answered" if asked.request.kind == "question" else "Denied"
+            return f"⛔ {done} by {by}" + (f": {note}" if note else ".")
+        case "answer":
+            picked = "; ".join(", ".join(answers) for answers in asked.answers)
+            return f"💬 Answered by {by}: {literal(picked, 600)}"
+        case "expired":
+            return "⌛ Nobody decided in time, so it was denied."
+        case "withdrawn":
+            return f"⏹️ Not needed any more: {note}." if note else "⏹️ Not needed any more."
+
+
+def code_block(text: str, limit: int | None = None) -> str:
+    """Others' words in a code block that they cannot leave; what cannot be seen is spelled out.
+
+    A direction mark in a command could make it read as another one.
+    """
+    shown = "".join(_visible(char) for char in text.replace("\r\n", "\n")).strip("\n")
+    if limit is not None and len(shown) > limit:
+        shown = shown[: limit - 1] + "…"
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{shown}\n{fence}"
+
+
+def _visible(char: str) -> str:
+    if char in "\n\t" or unicodedata.category(char) not in _UNSEEN:
+        return char
+    return f"\\u{{{ord(char):x}}}"
+
+
+def _put(asked: Asked, chat: str, voice: Voice) -> tuple[str, ...]:
+    """The message in one post: what does not fit is cut, and says so."""
+    texts: tuple[str, ...] = ()
+    for about, detail in _SIZES:
+        texts = voice(chat, _text(asked, about, detail), "")
+        if len(texts) == 1:
+            break
+    return texts
+
+
+def _text(asked: Asked, about: int | None, detail: int | None) -> str:
+    over = asked.state != "waiting"
+    put = _questions(asked, about) if asked.request.kind == "question" else _wish(asked, about)
+    more = asked.request.detail.strip()
+    if more and more != asked.request.about.strip() and not over:
+        if detail is None or detail:
+            put.append(code_block(more, detail))
+        if detail is not None and len(more) > detail:
+            put.append(f"The rest of it: `!requests {asked.id}`.")
+    put.append(outcome(asked) if over else _how(asked))
+    return "\n\n".join(part for part in put if part)
+
+
+def _wish(asked: Asked, limit: int | None) -> list[str]:
+    request = asked.request
+    whose = f", on a question of {literal(asked.asker, 60)}" if asked.asker else ""
+    tool = f" to use **{literal(request.tool, 60)}**" if request.tool else ""
+    head = f"🔐 **#{asked.id}** · {who_asks(asked)} asks leave{tool}{whose}:"
+    return [head, code_block(request.about, limit)] if request.about.strip() else [head]
+
+
+def _questions(asked: Asked, limit: int | None) -> list[str]:
+    parts = [f"❓ **#{asked.id}** · {who_asks(asked)} wants to know:"]
+    many = len(asked.request.questions) > 1
+    for number, question in enumerate(asked.request.questions, 1):
+        head = f"{number}. " if many else ""
+        lines = [f"> {head}{literal(question.text, limit or 4_000)}"]
+        for at, (label, told) in enumerate(question.options, 1):
+            about = f": {literal(told, min(limit or 400, 200))}" if told else ""
+            lines.append(f"> - {at} = **{literal(label, 80)}**{about}")
+        if question.several:
+            lines.append("> - several may be picked")
+        parts.append("\n".join(lines))
+    return parts
+
+
+def _how(asked: Asked) -> str:
+    number, request = asked.id, asked.request
+    if request.kind == "question":
+        if len(request.questions) > 1:
+            return f"Or type `!answer {number}` with a line for each question (numbers or words)."
+        return f"Or type `!answer {number} …` with a number or your own words."
+    lines: list[str] = []
+    if offers_session(asked):
+        label = literal(request.scope_label or request.scope, 160)
+        lines.append(f"“Allow for this session” covers: {label}.")
+    session = f", `!allow {number} session`" if offers_session(asked) else ""
+    lines.append(f"Or type `!allow {number}`{session} or `!deny {number} reason`.")
+    return "\n".join(lines)
+
+
+def offers_session(asked: Asked) -> bool:
+    """Whether it can be allowed for the session: its engine names a scope and keeps a session."""
+    return asked.request.kind == "permission" and bool(asked.request.scope and asked.session)
+
+
+def picks_by_button(questions: tuple[AskedQuestion, ...]) -> bool:
+    """Whether one press answers all that is asked."""
+    if len(questions) != 1 or questions[0].several:
+        return False
+    return 0 < len(questions[0].options) <= MAX_OPTION_BUTTONS
+
+
+def _buttons(asked: Asked) -> tuple[Button, ...]:
+    def button(verb: str, label: str, style: str = "plain") -> Button:
+        return Button(f"req:{asked.id}:{verb}", label, style)  # type: ignore[arg-type]
+
+    if asked.request.kind == "question":
+        questions = asked.request.questions
+        made: list[Button] = []
+        if picks_by_button(questions):
+            labels = [_label(label) for label, _ in questions[0].options]
+            made = [button(f"o{at}", label) for at, label in enumerate(labels)]
+        made.append(button("form", "Other…" if made else "Answer…", "plain" if made else "primary"))
+        return (*made, button("deny", "Do not answer", "danger"))
+    session = (button("session", "Allow for this session"),) if offers_session(asked) else ()
+    return (button("once", "Allow once", "primary"), *session, button("deny", "Deny", "danger"))
+
+
+def _label(text: str) -> str:
+    line = " ".join(text.split()) or "…"
+    return line if len(line) <= MAX_LABEL_CHARS else line[: MAX_LABEL_CHARS - 1] + "…"
