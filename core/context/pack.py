@@ -24,6 +24,8 @@ JOINT = 2  # the blank line between two sections
 ROLE_RESERVE = 2_500
 PROMPT_JOINT = len("\n\n---\n\n")  # what engines without a system prompt put before the prompt
 ROUNDS_KEPT = 4  # rounds (and variants) whose rendered messages are kept for the next participant
+_Said = Literal["recent", "latest"]
+_PIECES = {"recent": sections.recent, "latest": sections.latest}
 BUDGET_STEP = 1_000  # a budget cut down for a token cap: the same for all who need about the same
 
 
@@ -193,7 +195,7 @@ def _own_reserve(
     """
     absent = sections.latest(latest, (), facts)
     frame = len(sections.conversed("latest", absent)) + JOINT
-    must = own_chars + latest.forced_chars + frame
+    must = own_chars + _least_chars("latest", latest, facts)
     if len(facts.seats) > 1:
         answer = request.max_per_message_chars + request.max_per_message_chars // 10 + 100
         topic = len(quote(request.topic)) if request.topic != request.prompt else 0
@@ -246,7 +248,7 @@ def _share(
     left = max(0, draft.left - own)
     frame = len(sections.conversed("recent", sections.recent(recent, (), facts))) + JOINT
     need = recent.need_chars(left) + frame
-    base = max(min(need, left // 2), recent.forced_chars + frame)
+    base = max(min(need, left // 2), _least_chars("recent", recent, facts))
     finds = list(offered.found.values())
     sizes = allocate(left - base - len(finds) * JOINT, [find.want for find in finds])
     for find, size in zip(finds, sizes, strict=True):
@@ -258,18 +260,22 @@ def _share(
     return dropped
 
 
+def _least_chars(name: _Said, window: Window, facts: PackFacts) -> int:
+    """What the section takes with the guaranteed messages alone, and marks for all the others."""
+    return len(sections.conversed(name, _PIECES[name](window, window.take(0), facts))) + JOINT
+
+
 def _converse(
-    draft: _Draft, name: Literal["recent", "latest"], facts: PackFacts, window: Window, room: int
+    draft: _Draft, name: _Said, facts: PackFacts, window: Window, room: int
 ) -> tuple[Told, ...]:
     """Put one of the two sections of the conversation; returns its pieces.
 
     Headings and gap marks depend on what is taken, so the walk gets less room until all fits.
     """
-    pieces_of = sections.recent if name == "recent" else sections.latest
     walk = room
     while True:
         taken = window.take(walk)
-        pieces = pieces_of(window, taken, facts)
+        pieces = _PIECES[name](window, taken, facts)
         text = sections.conversed(name, pieces)
         over = len(text) + JOINT - room
         if over <= 0 or len(taken) <= len(window.kept):

@@ -296,6 +296,15 @@ def test_parts_are_dropped_whole_from_the_end():
 sizes = st.lists(st.integers(0, 3000), max_size=25)
 
 
+@pytest.mark.parametrize("budget", range(6_900, 7_000, 7))
+def test_marks_for_what_is_left_out_never_push_the_pack_over_its_budget(budget):
+    said = [agent(1, ""), agent(2, "w \n" * 5), agent(3, "w \n" * 948), human(4, "")]
+    facts = some_facts(*said, sources={"artifacts": Candidate(("y ",))})
+    pack = build_context_pack(a_request(budget_chars=budget, mode="full"), facts)
+    assert (pack.chars > budget) == any(note.startswith("over budget") for note in pack.notes)
+    assert pack.chars <= budget or not any(s.name == "artifacts" for s in pack.sections)
+
+
 @given(sizes, st.dictionaries(st.sampled_from(sorted(BY_NAME)), sizes, max_size=8), st.data())
 @settings(max_examples=150, deadline=None)
 def test_never_above_the_budget_unless_it_says_so(lengths, found, data):
