@@ -16,6 +16,7 @@ import structlog
 from bridge.access import Door
 from bridge.acts import IntakePolicy
 from bridge.commands import Names
+from bridge.capacity import capacity
 from bridge.delivery import Delivery
 from bridge.intake import Intake
 from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, usable
@@ -157,7 +158,8 @@ async def running(
             wake_delivery=delivery.wake,
             policy=_policy(settings, persona_folder),
             pulls=pulls,
-            slots=Slots(settings.runs.slots),
+            slots=Slots(*capacity(settings, engines, default)),
+            writers=Writers(settings.storage.locks, wait_s=settings.runs.session_wait_s),
         )
         worker = Worker(house)
         summariser = Summariser(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from core.control import Stops
+from core.control import Lease, Stops
 from core.engines.process import end_leftover
 from core.model import Conversation, Step, Turn
 from core.records import messages, runs, turns
@@ -26,7 +26,7 @@ POLL_S = 5.0  # a wake-up can only be lost by a bug; then it costs this long
 class Worker:
     """The in-process worker. ``run`` until cancelled; ``wake`` after a turn was queued.
 
-    Each turn at work holds one of the house's slots.
+    A turn begins with a slot of the house's; each of its runs has one.
     """
 
     def __init__(self, house: House) -> None:
@@ -87,25 +87,34 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             while True:
                 self._wake.clear()
-                free = self._house.slots.take_all()  # no table takes one while we look
-                busy = tuple(turn.conversation_id for turn, _ in self._active.values())
-                claimed = await self._house.records.insist(claim_ready, free, busy, time.time())
-                self._house.slots.put_back(free - len(claimed))
-                for ready in claimed:
-                    turn, stops = ready.turn, Stops()
-                    log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)
-                    self._active[turn.id] = (turn, stops)
-                    group.create_task(self._work(ready, stops))
+                await self._claim(group)
                 try:
                     async with asyncio.timeout(POLL_S):
                         await self._wake.wait()
                 except TimeoutError:
                     continue
 
-    async def _work(self, ready: Ready, stops: Stops) -> None:
+    async def _claim(self, group: asyncio.TaskGroup) -> None:
+        """See who is next, among turns that wait and runs of turns that have begun."""
+        slots = self._house.slots
+        room, wishes = slots.look()
+        busy = tuple(turn.conversation_id for turn, _ in self._active.values())
+        claimed = await self._house.records.insist(claim_ready, room, wishes, busy, time.time())
+        leases = slots.settle(
+            claimed.granted,
+            claimed.places,
+            crowded=any(place not in wishes for place in claimed.left),
+        )
+        for ready, lease in zip(claimed.ready, leases, strict=True):
+            turn, stops = ready.turn, Stops()
+            log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)
+            self._active[turn.id] = (turn, stops)
+            group.create_task(self._work(ready, stops, lease))
+
+    async def _work(self, ready: Ready, stops: Stops, lease: Lease) -> None:
         turn = ready.turn
         try:
-            await take_turn(ready, self._house, stops)
+            await take_turn(ready, self._house, stops, lease)
         except Exception:  # the loop must live; the turn is settled and the thread is told
             log.exception("turn.broke", turn=turn.id, conversation=turn.conversation_id)
             teller = self._teller(ready.conversation)
@@ -113,4 +122,5 @@ class Worker:
             self._house.wake_delivery()
         finally:
             del self._active[turn.id]
-            self._house.slots.give()  # which wakes us
+            lease.give()
+            self.wake()  # for the next question of the same conversation

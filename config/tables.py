@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -101,6 +100,7 @@ class EngineEntry(Section):
     budget_chars: int = Field(default=0, ge=0)
     budget_tokens: int = Field(default=0, ge=0)
     delivery: Delivery = ""
+    at_once: int = Field(default=0, ge=0)
     local: bool | None = None
 
 
@@ -124,10 +124,7 @@ class Runs(Section):
     queue_limit: int = Field(ge=1)
     idle_s: float = Field(gt=0)
     total_s: float = Field(gt=0)
-
-    @property
-    def slots(self) -> int:
-        return self.at_once or max(2, os.cpu_count() or 1)
+    session_wait_s: float = Field(ge=0)
 
 
 class Context(Section):

@@ -48,7 +48,9 @@ class Claude:
     name = "claude"
     programs = ("claude",)
     ping = None
-    traits = EngineTraits(system_prompt=True, resumes=True, in_run_pull=True, small_model="haiku")
+    traits = EngineTraits(
+        memory_mb=270, system_prompt=True, resumes=True, in_run_pull=True, small_model="haiku"
+    )
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

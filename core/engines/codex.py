@@ -41,7 +41,7 @@ class Codex:
     name = "codex"
     programs = ("codex",)
     ping = None
-    traits = EngineTraits(resumes=True, in_run_pull=True)
+    traits = EngineTraits(memory_mb=250, resumes=True, in_run_pull=True)
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

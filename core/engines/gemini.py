@@ -52,7 +52,7 @@ class Gemini:
     name = "gemini"
     programs = ("gemini",)
     ping = None
-    traits = EngineTraits(resumes=True)
+    traits = EngineTraits(memory_mb=400, resumes=True)
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

@@ -29,7 +29,7 @@ class Ollama:
     name = "ollama"
     programs: tuple[str, ...] = ()
     env_names: tuple[str, ...] = ()
-    traits = EngineTraits(system_prompt=True, local=True)
+    traits = EngineTraits(memory_mb=0, system_prompt=True, local=True)
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

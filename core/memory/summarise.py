@@ -95,11 +95,11 @@ class Summariser:
                 log.exception("topics.broke")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):
-                    await self._slots.ended()  # something was said
+                    await self._slots.given()  # something was said
 
-    async def _free_slot(self) -> None:
+    async def _free_slot(self, engine: str) -> None:
         """Wait until no question is waiting for what this pass takes of the host."""
-        while not self._slots.free:
+        while not self._slots.room_for(engine):
             await self._slots.given()
 
     async def _work(self) -> None:
@@ -145,7 +145,7 @@ class Summariser:
         """One pass, by the engine or else by extract; whether something was written."""
         engine = self._by.engine
         if asks and engine is not None:
-            await self._free_slot()
+            await self._free_slot(engine.name)
             if await self._ask(conversation, span, engine):
                 self._backoff_s = 0.0
                 return True

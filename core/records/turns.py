@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import cast
 
-from peewee import SQL, IntegrityError
+from peewee import SQL, IntegrityError, fn
 
 from core.model import (
     ConversationKey,
@@ -60,46 +60,55 @@ def queue_turn(
     return row.id
 
 
-_claimable = Prepared(
+_heads = Prepared(
     TurnRow,
     lambda excluded: (
         TurnRow.select()
         .where(
-            (TurnRow.state == "queued")
+            TurnRow.id.in_(
+                TurnRow.select(fn.MIN(TurnRow.id))
+                .where(TurnRow.state == "queued")
+                .group_by(TurnRow.conversation)
+            )
             & TurnRow.conversation.not_in(
-                TurnRow.select(TurnRow.conversation).where(TurnRow.state == "running")
+                TurnRow.select(TurnRow.conversation).where(
+                    TurnRow.state.in_(("running", "parked"))
+                )
             )
             & TurnRow.conversation.not_in(SQL("(SELECT value FROM json_each(?))", [raw(excluded)]))
         )
         .order_by(TurnRow.id)
-        .limit(1)
     ),
 )
 
 
-def claim(excluded: Sequence[int], now: float) -> Turn | None:
-    """Take the oldest queued turn whose conversation has none running; None if there is none.
+def heads(excluded: Sequence[int]) -> tuple[Turn, ...]:
+    """The oldest queued turn of each conversation that has none running, oldest first.
+
+    A parked turn keeps its conversation to itself as well, as it did before the restart.
 
     ``excluded`` are conversations whose last turn is over in the rows while its process is still
     being ended.
     """
-    row = _claimable.first(excluded=json.dumps(list(excluded)))
-    if row is None:
-        return None
+    return tuple(to_turn(row) for row in _heads.rows(excluded=json.dumps(list(excluded))))
+
+
+def claim(turn: Turn, now: float) -> Turn | None:
+    """Take a queued turn; ``None`` if it is taken, or its conversation has one running."""
     try:
-        TurnRow.change(row.id, state="running", started_at=now)
+        if not _take.run(turn=turn.id, now=now):
+            return None
     except IntegrityError:  # another worker was faster: the index keeps one per conversation
         return None
-    row.state = "running"
-    return to_turn(row)
+    return replace(turn, state="running")
 
 
-def claim_up_to(limit: int, excluded: Sequence[int], now: float) -> tuple[Turn, ...]:
-    """``claim`` until ``limit`` are taken or none is left: in one transaction, oldest first."""
-    taken: list[Turn] = []
-    while len(taken) < limit and (turn := claim(excluded, now)):
-        taken.append(turn)
-    return tuple(taken)
+_take = Prepared(
+    TurnRow,
+    lambda turn, now: TurnRow.update(state="running", started_at=now).where(
+        (TurnRow.id == turn) & (TurnRow.state == "queued")
+    ),
+)
 
 
 _turn = Prepared(TurnRow, lambda turn: TurnRow.select().where(TurnRow.id == turn))

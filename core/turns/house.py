@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from core.context.terms import HouseTerms
-from core.control import Slots
+from core.control import Place, Room, Slots, choose
+from core.engines.process import Writers
+from core.desk import Desk
 from core.model import (
     Conversation,
     ConversationKey,
@@ -128,17 +130,52 @@ class Ready:
     factors: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-def claim_ready(limit: int, excluded: Sequence[int], now: float) -> tuple[Ready, ...]:
-    """Claim up to ``limit`` turns, as ``core.records.turns.claim`` does. One transaction."""
-    return tuple(
-        Ready(
-            turn,
-            messages.get_conversation(turn.conversation_id),
-            runs.runs_of(turn.id),
-            interjected(turn),
-            {engine: runs.token_factor(engine) for engine in _engines(turn)},
-        )
-        for turn in turns.claim_up_to(limit, excluded, now)
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a look at the queue came to.
+
+    ``granted`` are places of turns that run already and wait for a further slot; ``ready`` the
+    turns that were claimed, each with its place in ``places``; ``left`` waits on, in order.
+    """
+
+    granted: tuple[Place, ...] = ()
+    places: tuple[Place, ...] = ()
+    ready: tuple[Ready, ...] = ()
+    left: tuple[Place, ...] = ()
+
+
+def claim_ready(
+    room: Room, wishes: Sequence[Place], excluded: Sequence[int], now: float
+) -> Claimed:
+    """Claim the turns that ``core.control.choose`` lets begin. One transaction."""
+    heads = {turn.id: turn for turn in turns.heads(excluded)}
+    taken, left = choose(room, (*wishes, *map(place_of, heads.values())))
+    granted = tuple(place for place in taken if place.turn not in heads)
+    claimed = [
+        (place, turn)
+        for place in taken
+        if place.turn in heads and (turn := turns.claim(heads[place.turn], now))
+    ]
+    return Claimed(
+        granted,
+        tuple(place for place, _ in claimed),
+        tuple(_ready(turn) for _, turn in claimed),
+        left,
+    )
+
+
+def place_of(turn: Turn) -> Place:
+    """What a turn that has not begun waits for: a slot for its first seat."""
+    return Place(turn.seats[0].engine, turn.asker_key, turn.conversation_id, turn.id)
+
+
+def _ready(turn: Turn) -> Ready:
+    return Ready(
+        turn,
+        messages.get_conversation(turn.conversation_id),
+        runs.runs_of(turn.id),
+        interjected(turn),
+        {engine: runs.token_factor(engine) for engine in _engines(turn)},
     )
 
 

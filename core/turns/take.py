@@ -9,7 +9,7 @@ from dataclasses import replace
 import structlog
 
 from core.context.terms import mode_for
-from core.control import Stops
+from core.control import Lease, Place, Stops, Wish
 from core.forecast import reckon
 from core.model import (
     Conversation,
@@ -17,7 +17,7 @@ from core.model import (
     TurnState,
 )
 from core.records import messages
-from core.table import next_steps
+from core.table import next_steps, speaker
 from core.turns.gather import Gather
 from core.turns.house import House, Ready
 from core.turns.rounds import Standing, Teller, go_on, reckoned
@@ -30,11 +30,15 @@ HISTORY_DEADLINE_S = 15.0
 HISTORY_LIMIT = 200
 
 
-async def take_turn(ready: Ready, house: House, stops: Stops) -> TurnState:
+async def take_turn(
+    ready: Ready, house: House, stops: Stops, lease: Lease | None = None
+) -> TurnState:
     """Run every step of a turn not yet settled, then end it. Safe to call again after a crash.
 
     ``stops`` ends processes: all of them (the turn is cancelled in the rows already), or one that
-    was skipped. A roundtable whose forecast is over its budget comes back as ``held``.
+    was skipped. ``lease`` is the slot for its first run, which the caller gives back in the end
+    (harmless when it is back already). A roundtable whose forecast is over its budget comes back
+    as ``held``.
     """
     turn, conversation = ready.turn, ready.conversation
     turn = replace(turn, mode=mode_for(house.policy.terms, turn, conversation))
@@ -56,7 +60,7 @@ async def take_turn(ready: Ready, house: House, stops: Stops) -> TurnState:
         house.wake_delivery()
         log.info("turn.held", turn=turn.id, conversation=conversation.id)
         return "held"
-    await _Seats(table, stops, ready).run()
+    await _Seats(table, stops, ready, lease).run()
     teller = Teller(project, house.voice, time.time())
     state = await house.records.insist(end_of_turn, turn.id, teller)
     house.wake_delivery()
@@ -80,11 +84,12 @@ async def _is_held(table: Table) -> bool:
 class _Seats:
     """The steps of one turn under way: one after the other, or a round at once.
 
-    The turn's own slot is for its first run; each further one at once takes another of the host's,
-    and waits while there is none.
+    Each run has a slot of the host and of its engine, and waits with all others while there is
+    none; a follow-up goes on with that of the run it follows. The first run has the one that the
+    turn came with.
     """
 
-    def __init__(self, table: Table, stops: Stops, ready: Ready) -> None:
+    def __init__(self, table: Table, stops: Stops, ready: Ready, lease: Lease | None) -> None:
         self._table = table
         self._stops = stops
         self._slots = table.house.slots
@@ -92,7 +97,9 @@ class _Seats:
         steps = next_steps(ready.turn, ready.done, ready.said, max_hops=self._max_hops)
         self._now = Standing(ready.turn, ready.done, steps)
         self._tasks: dict[asyncio.Task[None], Step] = {}
-        self._extra = 0
+        self._leases: dict[tuple[int, int], Lease] = {}  # of a seat in a round, its follow-ups too
+        self._wishes: dict[Step, Wish] = {}
+        self._first = lease
 
     async def run(self) -> None:
         """Until nothing is left to run, or the turn was stopped."""
@@ -104,47 +111,73 @@ class _Seats:
                     await self._wait()
                     await self._look()
         finally:
-            for _ in range(self._extra):
-                self._slots.give()
+            for wish in self._wishes.values():
+                wish.withdraw()
+            for lease in self._leases.values():
+                lease.give()
 
     def _begin(self, group: asyncio.TaskGroup) -> bool:
         """Start what there is room for; whether there was anything to start."""
+        begun = set(self._tasks.values())
         for step in self._now.steps:
-            if len(self._tasks) > self._extra:
-                if not self._slots.take():
-                    break
-                self._extra += 1
-            table = replace(self._table, cancel=self._stops.of(step))
-            task = group.create_task(table.take(step, self._now.runs))
-            self._tasks[task] = step
+            lease = None if step in begun else self._slot(step)
+            if lease is None:
+                continue
+            self._leases[step.round, step.seat] = lease
+            table = replace(self._table, cancel=self._stops.of(step), lease=lease)
+            self._tasks[group.create_task(table.take(step, self._now.runs))] = step
         return bool(self._now.steps)
 
+    def _slot(self, step: Step) -> Lease | None:
+        """A slot for this step, or ``None`` while it has to wait for one."""
+        if (kept := self._leases.get((step.round, step.seat))) is not None:
+            return kept
+        turn = self._now.turn
+        engine = speaker(turn, step, self._now.runs).engine
+        first, self._first = self._first, None
+        if first is not None:
+            if first.place.engine == engine:
+                return first
+            first.give()  # begun anew after a crash, with another seat
+        if (wish := self._wishes.get(step)) is not None:
+            return self._wishes.pop(step).granted.result() if wish.granted.done() else None
+        place = Place(engine, turn.asker_key, turn.conversation_id, turn.id)
+        lease = self._slots.take(place)
+        if lease is None:
+            self._wishes[step] = self._slots.wish(place)
+        return lease
+
     async def _wait(self) -> None:
-        """Until a step is over, or (while some wait for room) a slot may be free."""
-        begun = set(self._tasks.values()).issuperset(self._now.steps)
-        room = None if begun else asyncio.ensure_future(self._slots.given())
+        """Until a step is over, one that waits may begin, or (where only these are) a stop."""
+        stopped = [] if self._tasks else [asyncio.ensure_future(self._stops.wait())]
+        granted = [wish.granted for wish in self._wishes.values()]
         try:
-            everything = {*self._tasks, *([room] if room else [])}
-            await asyncio.wait(everything, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {*self._tasks, *granted, *stopped}, return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
-            if room is not None:
-                room.cancel()
+            for task in stopped:
+                task.cancel()
 
     async def _look(self) -> None:
         """Take the steps that are over out, and see where the turn stands."""
-        for task in [task for task in self._tasks if task.done()]:
-            self._stops.over(self._tasks.pop(task))
-        while self._extra and self._extra >= len(self._tasks):
-            self._extra -= 1
-            self._slots.give()
+        done = [self._tasks.pop(task) for task in list(self._tasks) if task.done()]
+        for step in done:
+            self._stops.over(step)
         table = self._table
-        self._now = await table.house.records.do(
-            go_on,
-            Teller(table.project, table.house.voice, time.time()),
-            table.turn.id,
-            max_hops=self._max_hops,
-            running=frozenset(self._tasks.values()),
-        )
+        if done or self._now.runs:
+            self._now = await table.house.records.do(
+                go_on,
+                Teller(table.project, table.house.voice, time.time()),
+                table.turn.id,
+                max_hops=self._max_hops,
+                running=frozenset(self._tasks.values()),
+            )
+        for step in set(self._wishes).difference(self._now.steps):
+            self._wishes.pop(step).withdraw()
+        going = {(step.round, step.seat) for step in (*self._now.steps, *self._tasks.values())}
+        for seat in set(self._leases).difference(going):
+            self._leases.pop(seat).give()
         if table.turn.kind == "roundtable":
             table.house.wake_delivery()
 

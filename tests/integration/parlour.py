@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from core.context.terms import HouseTerms
-from core.control import Slots, Stops
+from core.control import Room, Slots, Stops
+from core.engines.process import Writers
 from core.engines.process import run as run_engine
 from core.engines.rehearsal import Rehearsal, RehearsalReader
 from core.model import (
@@ -143,7 +144,8 @@ class Parlour:
             now=time.time(),
             **values,
         )
-        (ready,) = await self.records.do(claim_ready, 1, (), time.time())
+        claimed = await self.records.do(claim_ready, Room(1), (), (), time.time())
+        (ready,) = claimed.ready
         self.stops = Stops()
         async with asyncio.timeout(60):
             return await take_turn(ready, self.house, self.stops)

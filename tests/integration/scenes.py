@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from core.model import Conversation, Project, Scene
-from core.records import messages
+from core.model import Conversation, Project, Scene, Turn
+from core.records import messages, turns
 
 
 def scene_of(conversation: Conversation | int, **values: Any) -> Scene:
@@ -21,3 +22,9 @@ def scene_of(conversation: Conversation | int, **values: Any) -> Scene:
         "asker_trusted": True,
     }
     return Scene(conversation=here, **(given | values))
+
+
+def claim_oldest(excluded: Sequence[int] = (), now: float = 1.0) -> Turn | None:
+    """Take the oldest turn that may begin, as the worker does with one free slot."""
+    found = (turns.claim(head, now) for head in turns.heads(excluded))
+    return next((turn for turn in found if turn is not None), None)

@@ -33,7 +33,7 @@ from core.records.search import search
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
 from core.turns.rounds import interjected
-from tests.integration.scenes import scene_of
+from tests.integration.scenes import claim_oldest, scene_of
 
 KIM = Author("U1", "Kim", grants=("slack:U1",))
 LEE = Author("U2", "Lee", grants=("slack:U2",))
@@ -418,7 +418,7 @@ async def test_an_edit_of_a_waiting_question_changes_it(house):
     await house.say("wat?", mention=True)
     await house.say("what?", mention=True, kind="edit", event_id="edit-1")
     assert await house.turns() == [("what?", "queued")]
-    await house.records.do(turns.claim, (), 1.0)
+    await house.records.do(claim_oldest, (), 1.0)
     await house.say("too late", mention=True, kind="edit", event_id="edit-2")
     assert await house.turns() == [("what?", "running")]
     assert await house.messages() == [("Kim", "too late")]  # the pack shows the newest text
@@ -429,7 +429,7 @@ async def test_an_edit_of_a_roundtable_that_waits_sets_it_anew(house, held):
     await house.say("!rt tabs? --rounds 5 --budget 4k", mention=True)
     if held:
         forecast = Forecast(11, 90_000, 20_000, 0.0, ("claude",), 1_500)
-        await house.records.do(turns.claim, (), 1.0)
+        await house.records.do(claim_oldest, (), 1.0)
         await house.records.do(lambda: turns.set_forecast(1, forecast, hold=True))
     before = dict(house.woken)
     edited = "!rt tabs or spaces? --rounds 1 --with critic:codex,architect:claude"
@@ -446,7 +446,7 @@ async def test_an_edit_of_a_roundtable_that_waits_sets_it_anew(house, held):
 
 async def test_an_edit_of_a_roundtable_that_has_begun_changes_nothing(house):
     await house.say("!rt tabs?", mention=True)
-    await house.records.do(turns.claim, (), 1.0)
+    await house.records.do(claim_oldest, (), 1.0)
     turn = await house.records.do(turns.get_turn, 1)
 
     def begun():
@@ -466,7 +466,7 @@ async def test_an_edit_of_a_roundtable_that_has_begun_changes_nothing(house):
 
 async def test_an_edit_that_comes_too_late_for_a_roundtable_is_told_once(house):
     await house.say("!rt tabs?", mention=True)
-    await house.records.do(turns.claim, (), 1.0)  # its forecast is being made
+    await house.records.do(claim_oldest, (), 1.0)  # its forecast is being made
     count = len(await house.posts())
     await house.say("!rt tabs?", mention=True, kind="edit", event_id="preview")
     assert len(await house.posts()) == count
@@ -533,7 +533,7 @@ async def test_a_question_deleted_while_it_runs_is_forgotten_when_it_is_over(hou
     await house.say("secret plan", mention=True)
     await house.say("another", at="2", mention=True)
     for _ in range(2):
-        await house.records.do(turns.claim, (), 1.0)
+        await house.records.do(claim_oldest, (), 1.0)
     await house.say("", mention=True, kind="delete", event_id="del-1")
     assert await house.turns() == [("secret plan", "running"), ("another", "running")]
     for turn in (1, 2):
@@ -549,7 +549,7 @@ async def test_the_header_of_a_deleted_topic_does_not_quote_it_any_more(house, s
         await house.records.do(outbox.take_next, 1, 1.0)
         await house.records.do(outbox.mark_sent, 1, "m1", None, 1.0)
     if running:
-        await house.records.do(turns.claim, (), 1.0)
+        await house.records.do(claim_oldest, (), 1.0)
     before = house.woken["post"]
     await house.say("", kind="delete", event_id="del-1")
     assert house.woken["post"] == before + 1
@@ -577,7 +577,7 @@ async def test_a_strangers_name_is_no_markup_of_ours(house):
 
 async def test_a_topic_deleted_while_it_runs_is_quoted_by_no_later_post(house):
     await house.say("!rt secret plan", mention=True, at="1", public=True)
-    await house.records.do(turns.claim, (), 1.0)
+    await house.records.do(claim_oldest, (), 1.0)
     await house.say("", kind="delete", at="1", event_id="del-1")
     told = [(await house.act("command", "", command="status", event_id="e1")).text]
     which = await house.act("command", "", command="stop", event_id="e2")
@@ -601,7 +601,7 @@ async def test_a_private_threads_questions_are_not_listed_in_its_channel(house):
 
 async def test_a_late_next_skips_nobody_of_another_round(house):
     await house.say("!rt tabs?", mention=True)
-    turn = (await house.records.do(turns.claim_up_to, 1, (), 1.0))[0]
+    turn = await house.records.do(claim_oldest)
 
     def speak(name, step):
         seat = turn.seats[0]

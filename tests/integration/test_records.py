@@ -22,7 +22,7 @@ from core.records import changes, messages, outbox, runs, turns
 from core.records.search import search
 from core.records.tables import MetaRow
 from core.records.thread import Records
-from tests.integration.scenes import scene_of
+from tests.integration.scenes import claim_oldest, scene_of
 
 KEY = ConversationKey("slack", "T", "C", "1")
 
@@ -68,13 +68,13 @@ async def test_one_turn_at_a_time_per_conversation_in_order(records):
         return [queue(1, "a"), queue(1, "b"), queue(2, "c")]
 
     await records.do(fill)
-    first = await records.do(turns.claim, (), 1.0)
-    second = await records.do(turns.claim, (), 1.0)
+    first = await records.do(claim_oldest, (), 1.0)
+    second = await records.do(claim_oldest, (), 1.0)
     assert [first.prompt, second.prompt] == ["a", "c"]
-    assert await records.do(turns.claim, (), 1.0) is None
+    assert await records.do(claim_oldest, (), 1.0) is None
     await records.do(turns.end_turn, first.id, "done", "", 2.0)
-    assert await records.do(turns.claim, (1,), 2.0) is None  # its process is still being ended
-    assert (await records.do(turns.claim, (), 2.0)).prompt == "b"
+    assert await records.do(claim_oldest, (1,), 2.0) is None  # its process is still being ended
+    assert (await records.do(claim_oldest, (), 2.0)).prompt == "b"
 
 
 async def test_the_index_is_the_law_not_the_code(records):
@@ -215,7 +215,7 @@ async def test_the_first_post_opens_the_thread(records):
 async def test_runs_settle_once_and_count_their_attempts(records):
     await records.do(conversation)
     await records.do(queue)
-    turn = await records.do(turns.claim, (), 1.0)
+    turn = await records.do(claim_oldest, (), 1.0)
 
     def open_(run_id):
         runs.open_run(
@@ -270,7 +270,7 @@ async def made_earlier(folder: Path, lost_column: str, table: str = "turn") -> R
     await first.open()
     await first.do(conversation)
     await first.do(queue)
-    turn = await first.do(turns.claim, (), 1.0)
+    turn = await first.do(claim_oldest, (), 1.0)
     run = {"can_write": False, "receipt": {}, "status": None, "now": 1.0}
     await first.do(lambda: runs.open_run("r1", turn, Step(0, 0), turn.seats[0], **run))
     await first.close()

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.control import Slots
+from core.control import Place, Slots
 from core.engines.rehearsal import Rehearsal
 from core.memory import summarise
 from core.memory.summarise import By, Summariser
@@ -328,18 +328,17 @@ async def test_what_changes_while_the_engine_works_is_not_written(memory):
 
 
 async def test_it_waits_for_a_free_slot_and_holds_none(memory):
-    while memory.slots.take():
-        pass
+    leases = [memory.slots.take(Place("claude")) for _ in range(2)]
     await memory.say(20)
     looking = asyncio.create_task(memory.look())
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.3):
             await asyncio.shield(looking)
     assert await memory.passes() == []
-    memory.slots.give()
+    leases[0].give()
     await looking
-    assert memory.slots.take()
-    assert not memory.slots.free
+    assert memory.slots.take(Place("claude"))
+    assert not memory.slots.room_for("claude")
     assert await memory.passes() == [("rehearsal", "done")]
 
 

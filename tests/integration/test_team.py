@@ -8,8 +8,9 @@ import pytest
 
 from bridge.team_acts import say_opened
 from core.model import Author, Outcome, Participant, Step
-from core.records import links, messages, outbox, runs, turns
+from core.records import links, messages, outbox, runs
 from core.records.tables import AuditRow, ConversationRow, OutboxRow
+from tests.integration.scenes import claim_oldest
 from tests.integration.test_intake import EVE, POLICY, House, house  # noqa: F401 - a fixture
 
 GUEST = Author("U2", "Gus", grants=("slack:U2",), trusted=False)
@@ -228,7 +229,7 @@ async def test_a_branch_at_an_answer_that_ended_with_a_position(house):  # noqa:
     seat = Participant("claude", "critic")
 
     def answered():
-        [turn] = turns.claim_up_to(1, (), NOW)
+        turn = claim_oldest((), NOW)
         runs.open_run(
             "r1", turn, Step(0, 0), seat, can_write=False, receipt={}, status=None, now=NOW
         )

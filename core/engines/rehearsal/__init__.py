@@ -34,7 +34,7 @@ class Rehearsal:
     name = "rehearsal"
     programs: tuple[str, ...] = ()
     ping = None
-    traits = EngineTraits(system_prompt=True, resumes=True)
+    traits = EngineTraits(memory_mb=20, system_prompt=True, resumes=True)
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
