@@ -10,116 +10,15 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import psutil
 import pytest
 
-from core.engines.process import end_leftover, run, tree
+from core.engines.process import end_leftover, tree
 from core.engines.process.tree import marked, started_at
-from core.model import EngineEvent, EngineTask, EngineTraits, Limits, Outcome, Spawn, Usage
-from core.streams import LineReader, get, int_of, text_of
-
-SAY = (
-    "import json, os, signal, subprocess, sys, time\n"
-    "def say(**d): print(json.dumps(d), flush=True)\n"
-)
-NAP = "[sys.executable, '-I', '-S', '-c', 'import time; time.sleep(600)']"
-
-
-class ScriptReader(LineReader):
-    def __init__(self) -> None:
-        super().__init__()
-        self.handlers = {
-            "session": lambda d: self.started(text_of(d, "id")),
-            "delta": lambda d: self.delta(text_of(d, "text")),
-            "text": lambda d: self.message(text_of(d, "text")),
-            "end": lambda d: self.close(ok=get(d, "ok") is not False),
-            "usage": lambda d: setattr(self, "usage", Usage(int_of(d, "in"), int_of(d, "out"))),
-        }
-
-
-class Script:
-    """An engine whose program is a few lines of Python, told as a string."""
-
-    name = "script"
-    traits = EngineTraits()
-
-    def __init__(
-        self,
-        code: str,
-        *,
-        argv: tuple[str, ...] = (),
-        env_names: tuple[str, ...] = (),
-        env: Mapping[str, str] | None = None,
-        files: Mapping[str, bytes] | None = None,
-    ) -> None:
-        self.argv = argv or (sys.executable, "-I", "-S", "-c", SAY + code)
-        self.env_names, self.env, self.files = env_names, dict(env or {}), dict(files or {})
-
-    def start(self, task: EngineTask) -> Spawn:
-        return Spawn(self.argv, task.cwd, task.prompt.encode(), self.env, self.files)
-
-    def reader(self, task: EngineTask) -> ScriptReader:
-        return ScriptReader()
-
-
-PATIENT = Limits(30, 60)
-
-
-class Stage:
-    """Where a run happens: a folder, the events seen, the child told of, and a way to stop it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.events: list[EngineEvent] = []
-        self.spawned: list[tuple[int, float]] = []
-        self.cancel = asyncio.Event()
-        self.seen = asyncio.Event()
-        self.run_id = str(uuid.uuid4())
-        self.on_event: Callable[[EngineEvent], None] = self._on_event
-        self.gate: Callable[[], Awaitable[None]] | None = None
-        self.starts = 0
-
-    def _on_event(self, event: EngineEvent) -> None:
-        self.events.append(event)
-        self.seen.set()
-
-    async def on_spawn(self, pid: int, started: float) -> None:
-        self.spawned.append((pid, started))
-
-    async def run(
-        self,
-        engine: Script,
-        prompt: str = "hello",
-        *,
-        cwd: str = "",
-        limits: Limits = PATIENT,
-        env: Mapping[str, str] | None = None,
-    ) -> Outcome:
-        scratch = self.folder / "scratch"
-        scratch.mkdir(exist_ok=True)
-        task = EngineTask(self.run_id, "", prompt, cwd or str(self.folder), str(scratch))
-        return await run(
-            engine, task, on_event=self.on_event, on_spawn=self.on_spawn, limits=limits,
-            cancel=self.cancel, base_env={**os.environ, **(env or {})}, gate=self.gate,
-            on_start=self._on_start,
-        )  # fmt: skip
-
-    def _on_start(self) -> None:
-        self.starts += 1
-
-    def left(self) -> list[int]:
-        return marked(self.run_id)
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return Stage(tmp_path)
-
-
-ANSWER = "say(type='session', id='s1'); say(type='text', text='A'); say(type='end')\n"
+from core.model import EngineEvent, Limits, Outcome
+from tests.integration.supervised import ANSWER, NAP, Script, Stage
 
 
 async def test_an_answer(stage: Stage) -> None:
