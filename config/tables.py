@@ -22,8 +22,9 @@ class Section(BaseModel):
 
 class Storage(Section):
     dir: Path
+    locks: Path
 
-    @field_validator("dir")
+    @field_validator("dir", "locks")
     @classmethod
     def _home(cls, value: Path) -> Path:
         return value.expanduser().absolute()
@@ -99,8 +100,8 @@ class EngineEntry(Section):
     use: str = ""
     budget_chars: int = Field(default=0, ge=0)
     budget_tokens: int = Field(default=0, ge=0)
-    delivery: Delivery = ""
     at_once: int = Field(default=0, ge=0)
+    delivery: Delivery = ""
     local: bool | None = None
 
 

@@ -50,6 +50,14 @@ FRESH = {
     "context-too-long": (
         "The engine's own session was full: it was started afresh with the full context."
     ),
+    "in use": (
+        "The engine's own session is used by another run on this host, so this was answered in a "
+        "new one with the full context. The next question goes back to it."
+    ),
+    "in a terminal": (
+        "The engine's own session is open in a terminal on the host, so this was answered in a new "
+        "one with the full context. Once it is closed there, questions go back to it."
+    ),
     "reduced": "This was too long for the model: it was asked again with half of the context.",
 }
 """What a thread is told when a question had to be put another way, by what was the matter."""
@@ -80,8 +88,10 @@ def label_of(turn: Turn, seat: Participant, round_number: int) -> str:
     return f"{name} · round {round_number + 1}/{turn.rounds}"
 
 
-def status_text(name: str, doing: str, elapsed_s: float) -> str:
-    """The status message of a run."""
+def status_text(name: str, doing: str, elapsed_s: float, waits: str = "") -> str:
+    """The status message of a run; one that ``waits`` for people says for what."""
+    if waits:
+        return f"⏸️ {name} · {waits}"
     seconds = int(elapsed_s)
     clock = f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
     what = f" · {doing}" if doing else ""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from core.context.delta import Known, load_known
+from core.errors import BadInput
 from core.model import ContextPack, Participant
 from core.records.prepared import Prepared
-from core.records.tables import EngineSessionRow
+from core.records.tables import EngineSessionRow, RunRow
 
 MAX_FAILURES = 2  # in a row: a session that only fails may be spoilt, so the next turn starts anew
 # Sections that hold words of other conversations, and kinds of Pull that bring some.
 FROM_OTHERS = frozenset(("findings", "artifacts", "retrieval", "cross", "inheritance"))
 DRAWS = frozenset(("messages", "memory", "sessions", "plan", "artifact", "finding"))
+TERMINAL = "terminal"
+ANY = ""  # the permission of a session from a terminal, until a question is asked in it
 CLOCKS_APART_S = 300.0  # a platform's clock and ours
 
 
@@ -40,6 +44,20 @@ class EngineSession:
     wide: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LiveSession:
+    """A session of a conversation that its next question may go on with."""
+
+    id: int
+    seat: Participant
+    session: str
+    cwd: str
+    permission: str
+    used_at: float
+    wide: bool
+    known: Known
+
+
 _live = Prepared(
     EngineSessionRow,
     lambda conversation, engine, persona, model, cwd, permission: (
@@ -50,7 +68,7 @@ _live = Prepared(
             & (EngineSessionRow.persona == persona)
             & (EngineSessionRow.model == model)
             & (EngineSessionRow.cwd == cwd)
-            & (EngineSessionRow.permission == permission)
+            & ((EngineSessionRow.permission == permission) | (EngineSessionRow.permission == ""))
             & (EngineSessionRow.state == "live")
         )
         .order_by(EngineSessionRow.id.desc())
@@ -66,21 +84,85 @@ def find(key: SessionKey) -> EngineSession | None:
     return None
 
 
+def live_in(conversation_id: int) -> tuple[LiveSession, ...]:
+    """The sessions of a conversation that can be gone on with, the last used one first."""
+    rows = (
+        EngineSessionRow.select()
+        .where(
+            (EngineSessionRow.conversation == conversation_id)
+            & (EngineSessionRow.state == "live")
+            & (EngineSessionRow.session != "")
+        )
+        .order_by(EngineSessionRow.used_at.desc(), EngineSessionRow.id.desc())
+    )
+    return tuple(
+        LiveSession(
+            row.id,
+            Participant(row.engine, row.persona, row.model),
+            row.session,
+            row.cwd,
+            row.permission,
+            row.used_at,
+            row.wide,
+            load_known(row.known),
+        )
+        for row in rows
+    )
+
+
+def of_ours(names: Iterable[str]) -> frozenset[str]:
+    """Those of these ids that Moot has used, now or before: no terminal's, whoever began them."""
+    asked = list(names)
+    kept = EngineSessionRow.select(EngineSessionRow.session, EngineSessionRow.parent).where(
+        EngineSessionRow.session.in_(asked) | EngineSessionRow.parent.in_(asked)
+    )
+    runs = RunRow.select(RunRow.session).where(RunRow.session.in_(asked))
+    used = {name for row in kept for name in (row.session, row.parent)}
+    return frozenset(asked) & (used | {row.session for row in runs})
+
+
+def adopt(conversation_id: int, seat: Participant, cwd: str, name: str, now: float) -> int:
+    """A session that was begun in a terminal is gone on with here. Returns its id.
+
+    It was told nothing by Moot, so its first question brings everything, and gives it that
+    question's permission. What was said in the terminal is for members only.
+
+    Raises:
+        BadInput: Moot has used it already.
+    """
+    if of_ours([name]):
+        raise BadInput("That session is used by Moot already, here or in another thread.")
+    key = SessionKey(conversation_id, seat, cwd, ANY)
+    for row in _live.rows(**_values(key)):  # one that was picked before, and not asked yet
+        _end(row.id, "replaced")
+    row = EngineSessionRow.create(
+        **_values(key), session=name, origin=TERMINAL, wide=True, opened_at=now, used_at=now
+    )
+    return row.id
+
+
 def begin(key: SessionKey, parent: str, known: Known, now: float) -> int:
     """A new session, before its process exists; those before it in its place end. Returns its id.
 
     ``known`` is what it will perhaps have been told (``Known.while_told``).
     """
     for row in _live.rows(**_values(key)):
-        _end(row.id, "replaced")
+        if row.permission == key.permission:
+            _end(row.id, "replaced")
     row = EngineSessionRow.create(
         **_values(key), parent=parent, known=known.dump(), opened_at=now, used_at=now
     )
     return row.id
 
 
-def go_on(session_id: int, known: Known, now: float) -> None:
-    """A session is about to be told more."""
+def go_on(session_id: int, key: SessionKey, known: Known, now: float) -> None:
+    """A session is about to be told more. One from a terminal takes its place by this."""
+    row = EngineSessionRow.get_by_id(session_id)
+    if row.permission == ANY:
+        for other in _live.rows(**_values(key)):
+            if other.id != session_id:
+                _end(other.id, "replaced")
+        _change(session_id, permission=key.permission)
     _change(session_id, known=known.dump(), used_at=now)
 
 

@@ -27,6 +27,8 @@ SPOKE = frozenset(("delta", "message", "thinking", "tool_start"))
 """Events that show that the engine's session has taken the question in."""
 ROTATES = frozenset(("session-lost", "context-too-long"))
 """Outcomes of a session that goes on which a new one, with the full pack, may mend: once."""
+IN_USE = {"moot": "in use", "terminal": "in a terminal"}
+"""Why a session cannot be gone on with just now, though nothing is wrong with it."""
 TOO_LONG = frozenset(("context-too-long",))
 
 
@@ -150,6 +152,11 @@ class Sitting:
         self._spoke = False
 
     @property
+    def row(self) -> int:
+        """The record id of the session that the run is in (0: none is kept)."""
+        return self._row
+
+    @property
     def kept(self) -> bool:
         """Whether the participant goes on in its session from turn to turn."""
         return self._key is not None
@@ -166,15 +173,24 @@ class Sitting:
         elif self.found is not None and asking.resume == self.found.session:
             known = asking.base if asking.follow_up else asking.base.while_told(asking.pack)
             self._row = self.found.id
-            sessions.go_on(self._row, known, now)
+            sessions.go_on(self._row, self._key, known, now)
         if sessions.of_others(asking.pack):
             self.drawing()
 
     def rotate(self, why: str, asking: Asking, now: float) -> None:
-        """The session cannot be gone on with: the question goes to a new one."""
+        """The session cannot be gone on with: the question goes to a new one.
+
+        One that is only in use goes on with the next question; this one's is then gone on with by
+        its own follow-ups only. Who works in a terminal may compact it or go back in it.
+        """
+        self._spoke = self._compacted = False
+        if why in IN_USE.values():
+            if self._row and self.found is not None and why == IN_USE["terminal"]:
+                sessions.unsure(self._row, self.found.known.compacted())
+            self._row, self._asking, self._key = 0, asking, None
+            return
         if self._row:
             sessions.end(self._row, why)
-        self._spoke = self._compacted = False
         self.open(asking, now)
 
     def drawing(self, kinds: Iterable[str] = sessions.DRAWS) -> None:

@@ -213,6 +213,7 @@ async def parlour(folder: Path, **policy: Any) -> AsyncIterator[Parlour]:
         wake_delivery=lambda: None,
         policy=Policy(**values),
         slots=Slots(8),
+        writers=Writers(folder / "locks"),
     )
     try:
         key = ConversationKey("slack", "T1", "C1", "1.0")

@@ -1,11 +1,13 @@
 """The supervisor: the only place that starts a process or calls a model's HTTP API.
 
 ``run`` takes one task to one outcome and leaves nothing behind; ``end_leftover`` ends what an
-earlier life of Moot left running; ``probe`` looks whether an engine could be used.
+earlier life of Moot left running; ``probe`` looks whether an engine could be used;
+``Writers`` gives each session one writer.
 """
 
 from core.engines.process.environment import child_environment
 from core.engines.process.probe import probe
 from core.engines.process.run import end_leftover, run
+from core.engines.process.writers import Busy, Writers
 
-__all__ = ["child_environment", "end_leftover", "probe", "run"]
+__all__ = ["Busy", "Writers", "child_environment", "end_leftover", "probe", "run"]

@@ -6,10 +6,12 @@ be told to do stands in ``play.py``.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shlex
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -19,11 +21,13 @@ from core.model import (
     EngineTraits,
     OutcomeKind,
     Spawn,
+    TerminalSession,
     Usage,
 )
 from core.streams import JsonObject, LineReader, get, int_of, text_of
 
 _PLAY = Path(__file__).with_name("play.py").resolve()
+_FOLDER = "REHEARSAL_SESSIONS"
 _SPACE = uuid.UUID("0c2d2f0f-9d8a-4f1b-9a3f-6c0d5a1f7e21")
 _KINDS: dict[str, OutcomeKind] = {str(kind): kind for kind in get_args(OutcomeKind)}
 
@@ -38,7 +42,7 @@ class Rehearsal:
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
-        self.env_names = config.env
+        self.env_names = (_FOLDER, *config.env)
 
     def start(self, task: EngineTask) -> Spawn:
         """See ``core.ports.Engine``."""
@@ -58,6 +62,23 @@ class Rehearsal:
         """See ``core.ports.Engine``."""
         del task
         return RehearsalReader()
+
+    def terminal_sessions(self, cwd: str, environ: Mapping[str, str]) -> Sequence[TerminalSession]:
+        """See ``core.ports.InTerminal``."""
+        folder = environ.get(_FOLDER)
+        found: list[TerminalSession] = []
+        for path in Path(folder).glob("*.json") if folder else ():
+            with contextlib.suppress(OSError, ValueError):
+                kept = json.loads(path.read_text("utf-8"))
+                if kept["cwd"] == cwd:
+                    about = next(iter(kept["said"]), "")[:200]
+                    found.append(TerminalSession(path.stem, path.stat().st_mtime, about))
+        return sorted(found, key=lambda session: -session.at)[:20]
+
+    def resume_command(self, session: str, cwd: str) -> str:
+        """See ``core.ports.InTerminal``."""
+        words = (sys.executable, "-I", "-S", str(_PLAY), "--resume", session)
+        return f"cd {shlex.quote(cwd)} && {shlex.join(words)}"
 
     def signed_in(self, environ: Mapping[str, str], read: Callable[[str], str]) -> bool | None:
         """There is nothing to sign in to."""

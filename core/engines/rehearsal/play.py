@@ -6,6 +6,10 @@ hundredths of a second. It says plainly that it is no model and quotes the quest
 
 Asked for a summary by topic, it gives the first line of each message.
 
+Where ``REHEARSAL_SESSIONS`` names a folder, it keeps its sessions there, as the real CLIs do: one
+that is gone cannot be gone on with, and ``play.py --resume ID`` goes on in a terminal (a question
+on stdin, an answer on stdout).
+
 Directives in the prompt make it act, for tests and demonstrations::
 
     @@rehearse sleep=3 tool="ls" pull="memory: jwt" lines=200@@
@@ -14,6 +18,8 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``text="..."``        the whole answer (``\\n`` is a line break)
 ``lines=200``         that many numbered lines after the answer
 ``show=context``      the context it was given, quoted word for word, after the answer
+``show=session``      what was asked in its session before, quoted, after the answer
+``becomes=NEW``       goes on under another session id
 ``pull="KIND: Q"``    ends the answer with a pull marker
 ``block="plan ..."``  ends the answer with that block; ``\\n`` breaks a line, ``||`` begins another
 ``sleep=3``           seconds of work before the answer
@@ -43,7 +49,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Task(TypedDict):
@@ -54,6 +60,7 @@ class Task(TypedDict):
     permission: str
     session: str
     resumed: bool
+    said: NotRequired[list[str]]
 
 
 DIRECTIVE = re.compile(r"@@rehearse\b((?:[^@]|@(?!@))*)@@")
@@ -125,6 +132,8 @@ def compose(task: Task, order: dict[str, str], question: str) -> str:
     if "env" in order:
         value = os.environ.get(order["env"])
         answer += f"\n\n{order['env']}: {'not set' if value is None else f'set, {len(value)}'}"
+    if order.get("show") == "session":
+        answer += "\n\n" + "\n".join(f"> {said}" for said in task.get("said", ()))
     if "lines" in order:
         answer += "\n\n" + "\n".join(f"line {n}" for n in range(1, int(order["lines"]) + 1))
     if order.get("show") == "context":  # as a quotation: blocks and markers in it do nothing
@@ -183,11 +192,59 @@ def act(task: Task, order: dict[str, str]) -> None:
             time.sleep(3600)
 
 
+def keep(task: Task, question: str) -> bool:
+    """Find the session and note what is asked in it; whether it is there."""
+    folder = os.environ.get("REHEARSAL_SESSIONS")
+    if not folder:
+        return True
+    path = Path(folder) / f"{task['session']}.json"
+    if task["resumed"] and not path.is_file():
+        return False
+    cwd = str(Path.cwd())
+    before: list[str] = []
+    if path.is_file():
+        kept = json.loads(path.read_text("utf-8"))
+        cwd, before = kept["cwd"], kept["said"]
+    task["said"] = before
+    kept = {"cwd": cwd, "said": [*before, question]}
+    path.write_text(json.dumps(kept, ensure_ascii=False), "utf-8")
+    return True
+
+
+def in_terminal() -> int:
+    """A person goes on with a session: the last argument is its id."""
+    words = sys.stdin.read()
+    session = sys.argv[-1]
+    task: Task = {"prompt": words, "context": "", "permission": "plan", "session": session,
+                  "resumed": True}  # fmt: skip
+    order, question = directives(words, "")
+    if not keep(task, question):
+        sys.stderr.write("no such session\n")
+        return 1
+    sys.stdout.write(compose(task, order, question) + "\n")
+    return 0
+
+
+def rename(task: Task, name: str) -> None:
+    """Go on under another id, as CLIs do that fork or compact."""
+    if folder := os.environ.get("REHEARSAL_SESSIONS"):
+        (Path(folder) / f"{task['session']}.json").rename(Path(folder) / f"{name}.json")
+    task["session"] = name
+    say("started", session=name, resumed=True)
+
+
 def main() -> int:
     """Play one part; returns the exit status."""
+    if "--resume" in sys.argv:
+        return in_terminal()
     task: Task = json.loads(sys.stdin.buffer.read())
     order, question = directives(task["prompt"], task["context"])
+    if not keep(task, question):
+        say("result", ok=False, kind="session-lost", detail=FAILURES["session-lost"])
+        return 1
     say("started", session=task["session"], resumed=task["resumed"])
+    if "becomes" in order:
+        rename(task, order["becomes"])
     act(task, order)
     fail = order.get("fail")
     if fail == "crash":

@@ -1,0 +1,201 @@
+"""One writer for each session of an engine, across all processes of the host.
+
+Two runs on one session at once lose a turn (Claude Code), mix their prompts (Gemini CLI) or fail
+(Codex), and none of them says so. A lock is a file that is locked while a run works, in a folder
+that all of a user's Moots share: the kernel gives it back when its holder dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import psutil
+import structlog
+
+from core.engines.process import tree
+
+log = structlog.get_logger()
+
+WAIT_S = 60.0
+POLL_S = 0.25
+KEPT_S = 90 * 24 * 3600.0  # longer than any of the engines keeps a session by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Who else writes to a session: a run of a ``moot``, or a ``terminal`` (process ``pid``)."""
+
+    by: Literal["moot", "terminal"]
+    pid: int = 0
+
+
+class Writers:
+    """The locks of all sessions, in ``folder`` (made when it is first needed).
+
+    ``wait_s`` is how long a run waits for another's end. A terminal is not waited for: people
+    leave them open for hours.
+    """
+
+    def __init__(self, folder: Path, *, wait_s: float = WAIT_S) -> None:
+        self.folder = folder
+        self.wait_s = wait_s
+
+    def hold(self, engine: str, run_id: str) -> Hold:
+        """What one run may hold; to be released when it is over."""
+        return Hold(self, engine, run_id)
+
+    def path(self, engine: str, session: str) -> Path:
+        """The lock's file: ids are the engine's own words, so they are no file names."""
+        name = hashlib.sha256(f"{engine}\0{session}".encode()).hexdigest()[:32]
+        return self.folder / f"{name}.lock"
+
+    def used(self, engine: str, sessions: Iterable[str]) -> frozenset[str]:
+        """Those of ``sessions`` that a run of any Moot of this user has written to. Blocking."""
+        return frozenset(s for s in sessions if self.path(engine, s).exists())
+
+    def prune(self, now: float) -> int:
+        """Remove the files of sessions that nobody has used for long. Blocking."""
+        removed = 0
+        for path in self.folder.glob("*.lock") if self.folder.is_dir() else ():
+            with contextlib.suppress(OSError):
+                if now - path.stat().st_mtime < KEPT_S:
+                    continue
+                handle = _locked(path)
+                if handle is not None:
+                    path.unlink()  # whoever waits for this very file sees that it is gone
+                    os.close(handle)
+                    removed += 1
+        return removed
+
+
+class Hold:
+    """The locks of one run. ``take`` before it starts, ``also`` when it tells another id."""
+
+    def __init__(self, writers: Writers, engine: str, run_id: str) -> None:
+        self._writers = writers
+        self._engine = engine
+        self._run_id = run_id
+        self._guard = threading.Lock()
+        self._handles: dict[str, int] = {}
+        self._over = False
+
+    async def take(
+        self, session: str, cancel: asyncio.Event, on_wait: Callable[[Busy], None]
+    ) -> Busy | None:
+        """Become the session's writer; who is it instead, if that cannot be within ``wait_s``.
+
+        Returns early, with nothing held, once ``cancel`` is set. ``on_wait`` is called when it
+        has to be waited for.
+        """
+        deadline = time.monotonic() + self._writers.wait_s
+        waited = False
+        while not cancel.is_set():
+            busy = await asyncio.to_thread(self._try, session)
+            late = time.monotonic() >= deadline
+            if busy is None or busy.by == "terminal" or late:
+                return busy
+            if not waited:
+                on_wait(busy)
+                waited = True
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POLL_S):
+                    await cancel.wait()
+        return None
+
+    async def also(self, session: str) -> None:
+        """The run works in this session as well: a new one, or its own under another id."""
+        busy = await asyncio.to_thread(self._lock, session)
+        if busy is not None:
+            log.warning("session.shared", engine=self._engine, by=busy.by)
+
+    def release(self) -> None:
+        """The run is over. Harmless when nothing is held."""
+        with self._guard:
+            self._over = True
+            handles, self._handles = self._handles, {}
+        for handle in handles.values():
+            _let_go(handle)
+
+    def _try(self, session: str) -> Busy | None:
+        pid = in_terminal(session)
+        return Busy("terminal", pid) if pid else self._lock(session)
+
+    def _lock(self, session: str) -> Busy | None:
+        if session in self._handles:
+            return None
+        path = self._writers.path(self._engine, session)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = _locked(path)
+            if handle is None:
+                return Busy("moot")
+            left = os.pread(handle, 64, 0).decode(errors="replace")
+            if left != self._run_id and tree.marked(left):
+                # Its Moot died, and the run it had started works on.
+                os.close(handle)
+                return Busy("moot")
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, self._run_id.encode(), 0)
+            os.utime(handle)
+        except OSError as error:  # no such folder can be made, or it is one without locks
+            log.warning("session.unlocked", folder=str(path.parent), error=error.strerror)
+            return None
+        with self._guard:
+            if not self._over:
+                self._handles[session] = handle
+                return None
+        _let_go(handle)
+        return None
+
+
+def in_terminal(session: str) -> int:
+    """A process of this user that was started with the session's id, or 0. Blocking.
+
+    Best effort: a terminal whose session was begun in it does not name it.
+    """
+    me, ends = os.getpid(), f"={session}"
+    for process in psutil.process_iter(["cmdline", "uids"]):
+        uids, words = process.info["uids"], process.info["cmdline"] or ()
+        ours = uids is not None and uids.real == os.getuid() and process.pid != me
+        if ours and any(word == session or word.endswith(ends) for word in words[1:]):
+            return process.pid
+    return 0
+
+
+def _locked(path: Path) -> int | None:
+    """An open file with its lock, or ``None`` where another has it. Raises ``OSError``.
+
+    The handle is closed in every child (a server that an agent starts must not keep it). A file
+    that was removed between opening and locking it is another one by now: it is opened anew.
+    """
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(handle).st_ino == path.stat().st_ino:
+                return handle
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _let_go(handle: int) -> None:
+    with contextlib.suppress(OSError):
+        os.ftruncate(handle, 0)  # it ended in good order: nobody has to look for its processes
+    os.close(handle)
