@@ -10,8 +10,6 @@ from typing import Protocol
 
 from core.context.terms import HouseTerms
 from core.control import Place, Room, Slots, choose
-from core.engines.process import Writers
-from core.desk import Desk
 from core.model import (
     Conversation,
     ConversationKey,

@@ -17,7 +17,6 @@ from core.context.delta import Known, delta, learned
 from core.context.pack import build_context_pack, receipt
 from core.context.terms import terms_for
 from core.control import Lease
-from core.engines.process import Busy
 from core.forecast import Expected
 from core.minutes import stands
 from core.model import (
@@ -74,6 +73,7 @@ class Table:
     house: House
     cancel: asyncio.Event
     factors: Mapping[str, float]
+    lease: Lease | None = None  # the slot of the step being taken
     found: dict[tuple[int, int], Found] = field(default_factory=dict[tuple[int, int], Found])
 
     async def expected(self, step: Step) -> Expected:
@@ -85,7 +85,6 @@ class Table:
         traits = self._traits(seat)
         first = ways_to_ask(pack, request, traits, (), (), sitting.found)[0].pack
         # What is told to a session that knows everything but the new answers.
-    lease: Lease | None = None  # the slot of the step being taken
         again = delta(pack, learned(Known(), pack)).chars if sitting.kept else None
         past = await self.house.records.do(runs.past, seat.engine)
         return Expected(
