@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from bridge.worker import Worker
 from config.settings import Settings
 from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
 from core.control import Slots
+from core.engines.process import Writers
 from core.engines.process import run as run_engine
 from core.errors import BadSettings
 from core.memory.summarise import Summariser
@@ -159,6 +161,7 @@ async def running(
             policy=_policy(settings, persona_folder),
             pulls=pulls,
             slots=Slots(*capacity(settings, engines, default)),
+            writers=Writers(settings.storage.locks, wait_s=settings.runs.session_wait_s),
         )
         worker = Worker(house)
         summariser = Summariser(
@@ -183,6 +186,7 @@ async def running(
                 pulls.start()  # the first question need not wait for it
             await worker.recover()
             await asyncio.to_thread(end_leftovers)
+            await asyncio.to_thread(house.writers.prune, time.time())
             await summariser.recover()
             async with asyncio.TaskGroup() as group:
                 works = (worker.run(), delivery.run(), summariser.run(), scrubber.run())

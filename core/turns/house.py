@@ -10,6 +10,7 @@ from typing import Protocol
 
 from core.context.terms import HouseTerms
 from core.control import Place, Room, Slots, choose
+from core.engines.process import Writers
 from core.model import (
     Conversation,
     ConversationKey,
@@ -110,6 +111,7 @@ class House:
     wake_delivery: Callable[[], None]
     policy: Policy
     slots: Slots
+    writers: Writers
     pulls: PullServer | None = None
 
 

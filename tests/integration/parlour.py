@@ -13,6 +13,7 @@ from typing import Any
 
 from core.context.terms import HouseTerms
 from core.control import Room, Slots, Stops
+from core.engines.process import Writers
 from core.engines.process import run as run_engine
 from core.engines.rehearsal import Rehearsal, RehearsalReader
 from core.model import (
@@ -212,6 +213,7 @@ async def parlour(folder: Path, **policy: Any) -> AsyncIterator[Parlour]:
         wake_delivery=lambda: None,
         policy=Policy(**values),
         slots=Slots(8),
+        writers=Writers(folder / "locks"),
     )
     try:
         key = ConversationKey("slack", "T1", "C1", "1.0")
