@@ -234,12 +234,18 @@ class EngineEvent:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one run, as the engine told them; zero where it did not."""
+    """Tokens of one run, as the engine told them; zero where it did not.
+
+    ``session_cost_usd`` is what the engine session came to so far, this run included, where an
+    engine tells that: of a run that goes on with a session ``cost_usd`` is then worked out when it
+    is settled, and 0 before.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     cost_usd: float = 0.0
+    session_cost_usd: float = 0.0
 
 
 OutcomeKind = Literal[
@@ -283,7 +289,8 @@ class Outcome:
 
     ``detail`` is the engine's own explanation, redacted and short; ``unclean`` marks an answer
     that arrived although the stream did not end as it should. ``reset_at`` is free text such as
-    "3:40 PM" when a quota error tells it; ``fix`` what helps, where the engine knows it.
+    "3:40 PM" when a quota error tells it, ``reset_s`` the same in UTC seconds where that can be
+    computed (0.0: not); ``fix`` what helps, where the engine knows it.
     """
 
     kind: OutcomeKind
@@ -294,6 +301,7 @@ class Outcome:
     unclean: bool = False
     reset_at: str = ""
     fix: str = ""
+    reset_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

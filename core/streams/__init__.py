@@ -1,6 +1,7 @@
 """PURE: from an engine's bytes to events, outcomes and words about them."""
 
-from core.streams.judge import classify, posing_as_answer, reset_time, telling
+from core.redact import MASK, redact, secret_values
+from core.streams.judge import classify, telling
 from core.streams.lines import (
     MAX_LINE_BYTES,
     JsonLines,
@@ -12,17 +13,10 @@ from core.streams.lines import (
     text_of,
     whole_characters,
 )
+from core.streams.notices import posing_as_answer
 from core.streams.reader import LineReader
-from core.streams.say import (
-    MASK,
-    explain,
-    joined,
-    joined_prompt,
-    plain,
-    redact,
-    secret_values,
-    tail,
-)
+from core.streams.resets import reset_moment, reset_time
+from core.streams.say import explain, joined, joined_prompt, plain, tail
 
 __all__ = [
     "MASK",
@@ -41,6 +35,7 @@ __all__ = [
     "plain",
     "posing_as_answer",
     "redact",
+    "reset_moment",
     "reset_time",
     "secret_values",
     "tail",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 from core.model import OutcomeKind
 from core.streams.say import plain, tail
@@ -13,12 +12,24 @@ from core.streams.say import plain, tail
 _Rules = tuple[tuple[OutcomeKind, re.Pattern[str]], ...]
 
 _CLEAR: tuple[tuple[OutcomeKind, str], ...] = (
-    ("quota", r"quota|insufficient_quota|billing|credit balance|usage limit|out of credits"),
+    (
+        "quota",
+        (
+            r"quota|insufficient[_ ](?:quota|credits?|balance|funds)|billing|credit balance"
+            r"|usage limit|out of (?:\w+ )?(?:credits|usage)|payment required"
+            r"|(?:hit|reached|exceeded|exhausted) your (?:[\w.-]+ ){0,3}"
+            r"(?:limit|quota|capacity|credits)"
+            r"|(?:daily|weekly|monthly|hour|session|opus|usage) limit (?:was |has been )?"
+            r"(?:hit|reached|exceeded|exhausted)|limit hit\b|more credits|usage exceeded"
+            r"|한도|할당량"
+        ),
+    ),
     (
         "context-too-long",
         (
             r"prompt is too long|context window|context_length|maximum context|ran out of room"
-            r"|input is too long|exceeds the maximum size"
+            r"|(?:input|conversation|message) (?:is )?too long|exceeds the maximum size"
+            r"|too many (?:input )?tokens|context limit|exceed context limit"
         ),
     ),
     ("refused", r"content.filter|usage polic|legal/aup|safeguards|can't help with this"),
@@ -44,8 +55,13 @@ _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
         (
             r"\b40[13]\b|authenticat|unauthori[sz]ed|invalid.{0,12}key|API_KEY_INVALID|auth method"
             r"|not (logged|signed) in|log ?in again|session expired"
-            r"|please (run|log|sign).{0,12}in\b"
-            r"|missing environment variable|token (has )?expired|PERMISSION_DENIED|forbidden"
+            r"|please (run|log|sign).{0,12}in\b|(?:log|sign) in to |sign(?:ing)? in again"
+            r"|login (?:required|expired)"
+            r"|(?:token|credentials?|key)\W{0,3} (?:is |was |has been |could not be )?"
+            r"(?:revoked|refreshed|invalid|expired)|oauth|no api key"
+            r"|(?:api )?key not (?:valid|set|found)|로그인"
+            r"|missing environment variable|(?:token|login) (?:has )?expired"
+            r"|PERMISSION_DENIED|forbidden"
         ),
     ),
     ("overloaded", r"\b(503|529)\b|overloaded|at capacity|UNAVAILABLE|high demand"),
@@ -117,90 +133,3 @@ def telling(text: str) -> str:
             if classify(line) == kind:
                 return tail("\n".join(lines[n : n + 2]))
     return tail("\n".join(lines))
-
-
-# --- errors that arrive as an answer ------------------------------------------------------
-
-_MAX_POSING_CHARS = 300
-_FLAGS = re.IGNORECASE | re.DOTALL
-
-# Known shapes, matched against the whole text: an answer that talks about limits or sign-in must
-# never be taken for one of these, so each is a notice from its first word to its last.
-_MORE = r"(?:\s*[.,:;·∙•(|—-].*)?"  # the rest of a notice begins with a mark, not with a word
-_RESET = r"(?:try again|resets?|will reset|upgrade|wait|please)\b"
-_QUOTA_SHAPES = (
-    (
-        r"(?:claude|claude ai|your|5-hour|weekly|opus|daily|session|api|the)?\s*(?:account'?s? )?"
-        r"(?:usage |rate |message )?limit (?:was |has been |is )?(?:hit|reached|exceeded)"
-        rf"(?:\|\d{{9,13}}|[\s.,:;·∙•|-]*(?:{_RESET}.*)?)"
-    ),
-    (
-        r"you(?:'|’)?(?:ve| have) (?:hit|reached|exceeded) your (?:\S+ ){0,2}limit"
-        rf"(?:[\s.,:;·∙•|-]*(?:{_RESET}.*)?)"
-    ),
-    rf"(?:your )?credit balance is too low{_MORE}",
-    rf"quota exceeded{_MORE}",
-    rf"you (?:have )?exhausted your (?:\S+ ){{0,2}}quota(?: on this model)?{_MORE}",
-)
-_AUTH_SHAPES = (
-    rf"not (?:logged|signed) in{_MORE}",
-    rf"(?:invalid api key|oauth token has expired|login expired|session expired){_MORE}",
-    rf"(?:please )?run /login{_MORE}",
-    rf"failed to authenticate{_MORE}",
-)
-_FULL_SHAPES = (rf"(?:prompt|input) is too long{_MORE}",)
-
-_SHAPES: tuple[tuple[OutcomeKind, tuple[str, ...]], ...] = (
-    ("quota", _QUOTA_SHAPES),
-    ("auth", _AUTH_SHAPES),
-    ("context-too-long", _FULL_SHAPES),
-)
-_POSING: _Rules = tuple(
-    (kind, re.compile(rf"\W{{0,3}}(?:api error:? ?\d*\W{{0,4}})?{shape}", _FLAGS))
-    for kind, shapes in _SHAPES
-    for shape in shapes
-)
-_API_ERROR = re.compile(r"API Error:? ?(\d{3})?\b.{0,250}", re.DOTALL)
-
-
-def posing_as_answer(text: str) -> OutcomeKind | None:
-    """The failure that a whole, short "answer" really is, or ``None`` for an answer.
-
-    Conservative: only texts of at most 300 characters that are one of the known notices from
-    beginning to end.
-    """
-    text = text.strip()
-    if not text or len(text) > _MAX_POSING_CHARS or "```" in text or "\n\n" in text:
-        return None
-    for kind, shape in _POSING:
-        if shape.fullmatch(text):
-            return kind
-    if found := _API_ERROR.fullmatch(text):
-        return classify(text, int(found[1]) if found[1] else None)
-    return None
-
-
-_EPOCH = re.compile(r"\|(\d{10}|\d{13})\b")
-_DATE = r"[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?(?:, \d{4})?,? (?:at )?"
-_SPAN = r"\d+ (?:day|hour|minute|second)s?"
-_SPANS = rf"{_SPAN}(?:,? (?:and )?{_SPAN})*"
-_CLOCK = re.compile(
-    r"(?:resets?|reset|try again|available again)(?: at| on| in)?\s+"
-    rf"((?:{_DATE})?\d{{1,2}}(?::\d{{2}})?\s*[AaPp]\.?[Mm]\.?|\d{{1,2}}:\d{{2}}"
-    rf"|{_SPANS})"
-    r"(\s*\([A-Za-z_]+/[A-Za-z_/]+\)|\s*(?:UTC|GMT|[A-Z]{3,4}\b))?",
-    re.IGNORECASE,
-)
-
-
-def reset_time(text: str) -> str:
-    """When a quota error says that it ends, as text with its zone, or ""."""
-    if found := _EPOCH.search(text):
-        seconds = int(found[1][:10])
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    if found := _CLOCK.search(text):
-        at, zone = found[1].strip().rstrip("."), (found[2] or "").strip(" ()")
-        if zone or re.fullmatch(_SPANS, at):
-            return f"in {at}" if not zone else f"{at} {zone}"
-        return f"{at} (this host's time)"
-    return ""

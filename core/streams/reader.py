@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from core.model import EngineEvent, Exit, Outcome, OutcomeKind, Usage, Verdict
-from core.streams.judge import classify, posing_as_answer, reset_time, telling
+from core.redact import redact
+from core.streams.judge import classify, telling
 from core.streams.lines import JsonLines, JsonObject, text_of
-from core.streams.say import redact, tail
+from core.streams.notices import posing_as_answer
+from core.streams.resets import is_far, reset_time
+from core.streams.say import tail
 
 _MAX_PARTIAL_CHARS = 2_000_000
 _MAX_SHOWN = 200
@@ -82,16 +85,20 @@ class LineReader:
             self._dispatch(obj)
         end = self.ended(end)
         outcome = self._judge(end)
-        reset = reset_time(f"{outcome.detail}\n{outcome.text}") if outcome.kind == "quota" else ""
+        kind, reset = outcome.kind, ""
+        if kind in ("quota", "rate"):
+            reset = reset_time(outcome.detail) or reset_time(outcome.text)
+            # What comes back in hours or at a time of day is used up, whatever it is called.
+            kind = "quota" if kind == "quota" or is_far(reset) else "rate"
         return Outcome(
-            kind=outcome.kind,
+            kind=kind,
             text=unix_lines(outcome.text),
             detail=redact(tail(outcome.detail)),
             session=self.session,
             usage=self.usage,
             unclean=outcome.unclean,
             reset_at=reset,
-            fix=self.fixes.get(outcome.kind, ""),
+            fix=self.fixes.get(kind, ""),
         )
 
     # --- for subclasses -----------------------------------------------------------------

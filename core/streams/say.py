@@ -3,48 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from core.model import Outcome
+from core.redact import redact
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-
-# Shapes of credentials, wherever they stand.
-_SECRETS = re.compile(
-    r"\b(?:sk|pk|rk|xai|gsk|key)-[A-Za-z0-9_-]{12,}"
-    r"|\bxox[a-z]-[A-Za-z0-9-]{8,}|\bxapp-[A-Za-z0-9-]{8,}"
-    r"|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}|\bglpat-[A-Za-z0-9_-]{16,}"
-    r"|\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{16,}|\bAKIA[A-Z0-9]{16}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
-    r"|(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"
-    r"|(?i:(?<=bearer )[A-Za-z0-9._~+/-]{12,}=*)"
-    r"|(?i:(?<=token=)[^\s&\"']{8,}|(?<=api_key=)[^\s&\"']{8,}|(?<=password=)[^\s&\"']{4,})"
-)
-_SECRET_NAME = re.compile(
-    r"(?:^|_)(?:API|ACCESS|PRIVATE)?KEYS?(?:$|_)|TOKEN|SECRET|PASSW|CREDENTIAL|(?:^|_)AUTH(?:$|_)",
-    re.IGNORECASE,
-)
-MASK = "[redacted]"
-
-
-def secret_values(environ: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """The values of variables whose names look like credentials (8 characters and longer)."""
-    return frozenset(
-        value
-        for name, value in environ
-        if len(value) >= 8
-        and _SECRET_NAME.search(name)
-        and not value.startswith("/")
-        and not value.isdigit()
-    )
-
-
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """``text`` without the known secret values and without anything shaped like a credential."""
-    for value in sorted(secrets, key=len, reverse=True):
-        text = text.replace(value, MASK)
-    return _SECRETS.sub(MASK, text)
 
 
 def joined(context: str, prompt: str) -> str:
@@ -74,7 +38,9 @@ def tail(text: str, max_chars: int = 400) -> str:
 
 _SAY = {
     "empty": "{engine} ended without any text.{detail} Ask again, or put the question differently.",
-    "refused": "{engine} declined to answer.{detail}",
+    "refused": (
+        "{engine} declined to answer.{detail} Put the question differently, or ask another engine."
+    ),
     "auth": (
         "{engine} is not signed in, or its key was refused.{detail} Sign {engine} in on the host, "
         "then try again."
@@ -89,18 +55,25 @@ _SAY = {
         "This was too long for {engine}'s model.{detail} Start a new thread, or lower [context] "
         "budget_chars."
     ),
-    "session-lost": "{engine} no longer knows its earlier session.{detail} It has to start afresh.",
+    "session-lost": (
+        "{engine} no longer knows its earlier session.{detail} Ask again: it then starts afresh."
+    ),
     "bad-model": (
         "{engine} does not know the model it was asked for.{detail} Check [engines.{engine}] model."
     ),
-    "bad-config": "{engine} could not be started as it is set up.{detail}",
+    "bad-config": (
+        "{engine} could not be started as it is set up.{detail} Check [engines.{engine}]; "
+        "`moot engines check` shows what is the matter."
+    ),
     "missing-binary": (
         "{engine} is not installed on the host, or its installation is incomplete.{detail} "
         "Install it, or set [engines.{engine}] path; `moot engines` shows what was found."
     ),
-    "crashed": "{engine} failed before it finished.{detail}",
-    "stalled": "{engine} took too long and was stopped.{detail} Try again.",
-    "cancelled": "{engine} was stopped.",
+    "crashed": "{engine} failed before it finished.{detail} {hint}",
+    "stalled": (
+        "{engine} took too long and was stopped.{detail} Try again, or ask for less at once."
+    ),
+    "cancelled": "{engine} was stopped.{detail} Ask again when you want it to go on.",
     "answered": "{engine} answered.",
 }
 
@@ -112,7 +85,24 @@ _FIXABLE = {
     "bad-config": "{engine} could not be started as it is set up.{detail} {fix}",
     "missing-binary": "{engine} is not installed, or its installation is incomplete.{detail} {fix}",
     "overloaded": "The model service behind {engine} cannot be reached.{detail} {fix}",
+    "quota": "{engine} has used up its quota{reset}.{detail} {fix}",
 }
+
+# What helps against a failure that has no kind of its own, by what the engine says of it.
+_HINTS = (
+    (
+        r"output (?:token )?(?:limit|maximum)|max_output_tokens|output limit|model's window",
+        "Ask it to go on from there, or for less at once.",
+    ),
+    (
+        r"limit of turns|max(?:imum)? (?:session )?turns|turn limit",
+        'Write "go on" to let it continue, or give it a smaller task.',
+    ),
+    (r"\bloop\b|repeat(?:s|ed|ing) itself", "Put the question differently, or in smaller steps."),
+    (r"killed|memory", "Look whether the host is short of memory, then try again."),
+    (r"budget", "Raise its budget on the host, or give it a smaller task."),
+)
+_HINT = "Try again; if it fails like this again, `moot engines check` and the log say more."
 
 
 def explain(engine: str, outcome: Outcome) -> str:
@@ -120,10 +110,13 @@ def explain(engine: str, outcome: Outcome) -> str:
 
     ``outcome.detail`` is quoted in short, redacted once more.
     """
-    detail = redact(tail(outcome.detail, 300)).replace("\n", " ").strip()
+    said = redact(tail(outcome.detail, 300)).replace("\n", " ").strip()
+    detail = said
     if detail:
         detail = f" {detail}" if outcome.kind == "empty" else f" Details: {detail.rstrip('.')}."
     reset = f"; it comes back: {outcome.reset_at}" if outcome.reset_at else ""
+    hints = (hint for shape, hint in _HINTS if re.search(shape, said, re.IGNORECASE))
+    hint = next(hints, _HINT)
     template = (_FIXABLE.get(outcome.kind) if outcome.fix else None) or _SAY[outcome.kind]
-    text = template.format(engine=engine, detail=detail, reset=reset, fix=outcome.fix)
+    text = template.format(engine=engine, detail=detail, reset=reset, fix=outcome.fix, hint=hint)
     return " ".join(text.split())
