@@ -1,0 +1,175 @@
+"""What Claude Code says while it works: its lines to events, and to what people decide. PURE."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from core.engines.claude import asking
+from core.engines.claude.asking import about
+from core.model import EngineEvent, OutcomeKind, Permission, Usage, Verdict
+from core.streams import (
+    JsonObject,
+    LineReader,
+    classify,
+    float_of,
+    get,
+    int_of,
+    list_of,
+    text_of,
+)
+
+_REASONS: dict[str, tuple[OutcomeKind, str]] = {
+    "max_turns": ("crashed", "it stopped at its limit of turns"),
+    "prompt_too_long": ("context-too-long", ""),
+    "aborted_streaming": ("cancelled", "it was interrupted"),
+    "aborted_tools": ("cancelled", "it was interrupted"),
+}
+
+
+_FIXES: dict[OutcomeKind, str] = {
+    "auth": "Run `claude` on the host and sign in with /login, or set ANTHROPIC_API_KEY; "
+    "then try again.",
+    "missing-binary": "Install it with `npm install -g @anthropic-ai/claude-code`, or set "
+    "[engines.claude] path.",
+}
+
+
+class ClaudeReader(LineReader):
+    """See ``core.ports.Reader``."""
+
+    def __init__(self, permission: Permission, cwd: str, *, resumed: bool) -> None:
+        super().__init__()
+        self.fixes = _FIXES
+        self._permission: Permission = permission
+        self._cwd, self._resumed = cwd, resumed
+        self._open: dict[str, JsonObject] = {}  # what people are asked, by the request's id
+        self._sent: list[bytes] = []
+        self.handlers = {
+            "system": self._system,
+            "stream_event": self._stream_event,
+            "assistant": self._assistant,
+            "user": self._user,
+            "result": self._result,
+            "control_request": self._control_request,
+            "control_cancel_request": self._control_cancel,
+        }
+
+    # --- the dialogue -------------------------------------------------------------------
+
+    def to_send(self) -> bytes:
+        """See ``core.ports.Reader``."""
+        sent, self._sent = b"".join(self._sent), []
+        return sent
+
+    def decide(self, verdict: Verdict) -> None:
+        """See ``core.ports.Reader``."""
+        asked = self._open.pop(verdict.request_id, None)
+        if asked is not None:
+            self._sent.append(asking.response(verdict.request_id, asked, verdict))
+
+    def _control_request(self, d: JsonObject) -> None:
+        request_id, asked = text_of(d, "request_id"), d.get("request")
+        if not request_id:
+            return
+        subtype, tool = text_of(asked, "subtype"), text_of(asked, "tool_name")
+        if subtype != "can_use_tool" or not isinstance(get(asked, "input"), dict):
+            self._sent.append(asking.unknown(request_id, subtype))
+            return
+        request = asking.request_of(request_id, cast("JsonObject", asked), self._cwd)
+        if request.kind == "permission" and self._permission != "ask":
+            self._sent.append(asking.deny(request_id, asking.nobody_asked(self._permission)))
+            self.warn(f"{tool} is more than the mode {self._permission} allows", "denied")
+            return
+        self._open[request_id] = cast("JsonObject", asked)
+        self._events.append(EngineEvent("request", id=request_id, request=request))
+
+    def _control_cancel(self, d: JsonObject) -> None:
+        request_id = text_of(d, "request_id")
+        if self._open.pop(request_id, None) is not None:
+            self.emit("withdrawn", id=request_id)
+
+    # --- events -------------------------------------------------------------------------
+
+    def _system(self, d: JsonObject) -> None:
+        match text_of(d, "subtype"):
+            case "init":
+                self.started(text_of(d, "session_id"))
+            case "api_retry":
+                kind = classify(text_of(d, "error"), int_of(d, "error_status") or None)
+                attempt = f"{int_of(d, 'attempt')}/{int_of(d, 'max_retries')}"
+                self.retry(kind, f"{text_of(d, 'error')}, attempt {attempt}")
+                if kind == "auth":  # it would go on for minutes
+                    self.fail(kind, text_of(d, "error"), final=True)
+            case "permission_denied":
+                self.warn(text_of(d, "message"), "denied")
+            case "compact_boundary":
+                self.emit("compacted", text_of(d, "compact_metadata", "trigger"))
+            case _:
+                pass
+
+    def _stream_event(self, d: JsonObject) -> None:
+        if get(d, "parent_tool_use_id"):
+            return  # a sub-agent's words are not the answer
+        if text_of(d, "event", "type") == "message_start":
+            self.partial.clear()  # after a retry the text begins anew
+        elif text_of(d, "event", "delta", "type") == "text_delta":
+            self.delta(text_of(d, "event", "delta", "text"))
+
+    def _assistant(self, d: JsonObject) -> None:
+        if get(d, "parent_tool_use_id"):
+            return
+        if text_of(d, "message", "model") == "<synthetic>" and d.get("error"):
+            return  # comes again, better, in the result
+        for block in list_of(d, "message", "content"):
+            match text_of(block, "type"):
+                case "text":
+                    self.message(text_of(block, "text"))
+                case "thinking":
+                    self.emit("thinking", text_of(block, "thinking"))
+                case "tool_use":
+                    name = text_of(block, "name")
+                    self.tool_start(text_of(block, "id"), name, about(get(block, "input")))
+                case _:
+                    pass
+
+    def _user(self, d: JsonObject) -> None:
+        for block in list_of(d, "message", "content"):
+            if text_of(block, "type") == "tool_result":
+                self.tool_end(text_of(block, "tool_use_id"), ok=get(block, "is_error") is not True)
+
+    def _result(self, d: JsonObject) -> None:
+        for request_id in self._open:
+            self.emit("withdrawn", id=request_id)
+        self._open.clear()
+        self.started(text_of(d, "session_id") if not get(d, "is_error") else "")
+        used = get(d, "usage")
+        cached = int_of(used, "cache_read_input_tokens")
+        total = float_of(d, "total_cost_usd")
+        self.usage = Usage(
+            input_tokens=int_of(used, "input_tokens")
+            + int_of(used, "cache_creation_input_tokens")
+            + cached,
+            output_tokens=int_of(used, "output_tokens"),
+            cached_tokens=cached,
+            # It tells what the session came to, resumed or not: what a run that goes on with one
+            # cost is for the house to say, which knows what it had come to before.
+            cost_usd=0.0 if self._resumed else total,
+            session_cost_usd=total,
+        )
+        self.emit("usage")
+        # subtype may be "success" all the same
+        if get(d, "is_error") is not True and text_of(d, "subtype") in ("", "success"):
+            final = text_of(d, "result")
+            self.unclean = not final.strip()  # the answer then stands in the messages (C104)
+            if final.strip():
+                self.answer = final
+            self.close(ok=True)
+            return
+        text = text_of(d, "result") or "; ".join(str(e) for e in get(d, "errors") or ())
+        kind, known = _REASONS.get(text_of(d, "terminal_reason"), (None, ""))
+        if kind is None and not text and text_of(d, "subtype") == "error_during_execution":
+            kind, known = "cancelled", "it was interrupted"
+        if text_of(d, "subtype") == "error_max_turns":
+            kind, known = _REASONS["max_turns"]
+        self.fail(kind or classify(text, int_of(d, "api_error_status") or None), known or text)
+        self.close(ok=False)
