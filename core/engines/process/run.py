@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
@@ -13,9 +14,19 @@ from core.engines.process.environment import bypass_proxy, child_environment
 from core.engines.process.http import call
 from core.engines.process.program import Program, prepare
 from core.errors import BadInput, PromptTooLong
-from core.model import EngineEvent, EngineTask, Exit, HttpCall, Limits, Outcome, Verdict
+from core.model import (
+    EngineEvent,
+    EngineRequest,
+    EngineTask,
+    Exit,
+    HttpCall,
+    Limits,
+    Outcome,
+    Verdict,
+)
 from core.ports import Engine
-from core.streams import MASK, redact, secret_values
+from core.redact import Secrets, known, redact, secret_values
+from core.streams import reset_moment
 
 OnEvent = Callable[[EngineEvent], None]
 OnSpawn = Callable[[int, float], Awaitable[None]]
@@ -61,9 +72,8 @@ async def run(
         Exception: what ``on_event`` or ``on_spawn`` raised, after the child was ended.
     """
     environ = os.environ if base_env is None else base_env
-    secrets = secret_values(environ.items())
-    if task.pulls is not None:
-        secrets |= {task.pulls.token}
+    own = frozenset((task.pulls.token,)) if task.pulls is not None else frozenset[str]()
+    secrets = known(secret_values(environ.items()) | own)
     reader = engine.reader(task)
 
     def tell(event: EngineEvent) -> None:
@@ -96,7 +106,10 @@ async def run(
     except BadInput as error:
         return Outcome("bad-config", detail=str(error))
     return replace(
-        outcome, text=redact_values(outcome.text, secrets), detail=redact(outcome.detail, secrets)
+        outcome,
+        text=redact(outcome.text, secrets),
+        detail=redact(outcome.detail, secrets),
+        reset_s=reset_moment(outcome.reset_at, time.time()) if outcome.reset_at else 0.0,
     )
 
 
@@ -113,20 +126,36 @@ def _planned(
     return prepare(plan, task, env)
 
 
-def redact_values(text: str, secrets: frozenset[str]) -> str:
-    """``text`` without the known secret values (an answer may well show shapes of keys)."""
-    for value in secrets:
-        text = text.replace(value, MASK)
-    return text
+def without_secrets(event: EngineEvent, secrets: Secrets) -> EngineEvent:
+    """The event as it may be shown and kept, what it asks people included."""
+    text = redact(event.text, secrets)
+    asked = event.request and _asked_without(event.request, secrets)
+    if text == event.text and asked == event.request:
+        return event
+    return replace(event, text=text, request=asked)
 
 
-def without_secrets(event: EngineEvent, secrets: frozenset[str]) -> EngineEvent:
-    """The event as it may be shown; commands and complaints also lose what looks like a key."""
-    if event.kind in ("tool_start", "warning", "retry"):
-        text = redact(event.text, secrets)
-    else:
-        text = redact_values(event.text, secrets)
-    return event if text == event.text else replace(event, text=text)
+def _asked_without(asked: EngineRequest, secrets: Secrets) -> EngineRequest:
+    """What an engine asks for, as it may be shown; its id and its tool's name stay."""
+    return replace(
+        asked,
+        about=redact(asked.about, secrets),
+        detail=redact(asked.detail, secrets),
+        scope=redact(asked.scope, secrets),
+        scope_label=redact(asked.scope_label, secrets),
+        questions=tuple(
+            replace(
+                question,
+                text=redact(question.text, secrets),
+                header=redact(question.header, secrets),
+                options=tuple(
+                    (redact(label, secrets), redact(told, secrets))
+                    for label, told in question.options
+                ),
+            )
+            for question in asked.questions
+        ),
+    )
 
 
 async def end_leftover(run_id: str, pid: int, started: float) -> list[int]:
