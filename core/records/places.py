@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from core.model import ConversationKey
+from core.model import Conversation, ConversationKey
+from core.records.messages import to_conversation
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow
+
+
+def by_id(conversation_id: int) -> Conversation | None:
+    """The conversation of that id, if there is one: a button may name any."""
+    row = ConversationRow.get_or_none(ConversationRow.id == conversation_id)
+    return to_conversation(row) if row is not None else None
 
 
 def set_mode(conversation_id: int, mode: str) -> None:

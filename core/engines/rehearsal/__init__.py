@@ -16,15 +16,19 @@ from pathlib import Path
 from typing import get_args
 
 from core.model import (
+    AskedQuestion,
     EngineConfig,
+    EngineEvent,
+    EngineRequest,
     EngineTask,
     EngineTraits,
     OutcomeKind,
     Spawn,
     TerminalSession,
     Usage,
+    Verdict,
 )
-from core.streams import JsonObject, LineReader, get, int_of, text_of
+from core.streams import JsonObject, LineReader, get, int_of, list_of, text_of
 
 _PLAY = Path(__file__).with_name("play.py").resolve()
 _FOLDER = "REHEARSAL_SESSIONS"
@@ -38,7 +42,12 @@ class Rehearsal:
     name = "rehearsal"
     programs: tuple[str, ...] = ()
     ping = None
-    traits = EngineTraits(memory_mb=20, system_prompt=True, resumes=True)
+    traits = EngineTraits(
+        memory_mb=20,
+        system_prompt=True,
+        resumes=True,
+        permissions=frozenset(("plan", "ask", "edit", "full")),
+    )
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
@@ -52,11 +61,13 @@ class Rehearsal:
             "permission": task.permission,
             "session": task.resume or str(uuid.uuid5(_SPACE, task.run_id)),
             "resumed": bool(task.resume),
+            "asks": task.asks,
         }
         # -I and -S: nothing from the working folder or the environment is imported, and it
         # starts faster.
         argv = (sys.executable, "-I", "-S", str(_PLAY))
-        return Spawn(argv, task.cwd, json.dumps(told).encode())
+        told_line = json.dumps(told).encode() + b"\n"
+        return Spawn(argv, task.cwd, told_line, dialogue=task.asks)
 
     def reader(self, task: EngineTask) -> RehearsalReader:
         """See ``core.ports.Engine``."""
@@ -101,8 +112,53 @@ class RehearsalReader(LineReader):
             "tool_end": lambda d: self.tool_end(
                 text_of(d, "id"), text_of(d, "name"), ok=get(d, "ok") is True
             ),
+            "request": self._request,
+            "withdrawn": lambda d: self.emit("withdrawn", id=text_of(d, "id")),
             "result": self._result,
         }
+        self._verdicts = bytearray()
+        self._open: set[str] = set()
+
+    def to_send(self) -> bytes:
+        """See ``core.ports.Reader``."""
+        told, self._verdicts = bytes(self._verdicts), bytearray()
+        return told
+
+    def decide(self, verdict: Verdict) -> None:
+        """See ``core.ports.Reader``."""
+        if verdict.request_id not in self._open:
+            return
+        self._open.discard(verdict.request_id)
+        note = f"{verdict.note} ({verdict.by})" if verdict.note else f"({verdict.by})"
+        told = {
+            "id": verdict.request_id,
+            "choice": verdict.choice,
+            "answers": [list(answers) for answers in verdict.answers],
+            "note": note,
+        }
+        self._verdicts += json.dumps(told).encode() + b"\n"
+
+    def _request(self, d: JsonObject) -> None:
+        questions = tuple(
+            AskedQuestion(
+                text_of(q, "text"),
+                options=tuple((str(option), "") for option in get(q, "options") or ()),
+                several=get(q, "several") is True,
+            )
+            for q in list_of(d, "questions")
+        )
+        request = EngineRequest(
+            text_of(d, "id"),
+            "question" if text_of(d, "kind") == "question" else "permission",
+            text_of(d, "tool"),
+            text_of(d, "about"),
+            text_of(d, "detail"),
+            text_of(d, "scope"),
+            text_of(d, "label"),
+            questions,
+        )
+        self._open.add(request.id)
+        self._events.append(EngineEvent("request", id=request.id, request=request))
 
     def _result(self, d: JsonObject) -> None:
         self.usage = Usage(int_of(d, "usage", "input"), int_of(d, "usage", "output"))

@@ -1,8 +1,9 @@
 r"""The rehearsal engine's process: a stand-in for an agent that plays its part without a model.
 
-Reads one JSON object on stdin (``prompt``, ``context``, ``permission``, ``session``, ``resumed``)
-and writes JSON lines, as the real CLIs do. Needs the standard library only and starts in some
-hundredths of a second. It says plainly that it is no model and quotes the question.
+Reads one JSON object on the first line of stdin (``prompt``, ``context``, ``permission``,
+``session``, ``resumed``, ``asks``), then what people decide, a line each, and writes JSON lines, as
+the real CLIs do. Needs the standard library only and starts in some hundredths of a second. It says
+plainly that it is no model and quotes the question.
 
 Asked for a summary by topic, it gives the first line of each message.
 
@@ -26,6 +27,12 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``pace=0.1``          seconds between the pieces of the answer
 ``tool="ls"``         pretends to use a tool: only the events, nothing is run
 ``write=notes.txt``   really writes that file into the folder, where the permission allows it
+``ask="npm test"``    really runs that program, with leave (or as the mode allows); says what came
+``ask_edit=a.txt``    really writes that file, with leave; ``detail="..."`` is shown with it
+``asks=2``            asks so often for the same, one after the other
+``noscope``           what it asks leave for cannot be allowed for a session
+``question="A?|x"``   asks people, with options; ``;;`` begins another; ``several`` may be picked
+``withdraw=0.5``      takes its request back when nobody has decided after so many seconds
 ``fail=quota``        ends with that outcome (``fail=crash``: exit status 3, words on stderr)
 ``silent``            ends well without any text
 ``hang``              begins an answer and then does nothing for ever
@@ -43,6 +50,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -60,6 +68,7 @@ class Task(TypedDict):
     permission: str
     session: str
     resumed: bool
+    asks: NotRequired[bool]
     said: NotRequired[list[str]]
 
 
@@ -82,6 +91,117 @@ def say(kind: str, /, **fields: object) -> None:
     """Write one event and let it be seen at once."""
     sys.stdout.write(json.dumps({"type": kind, **fields}, ensure_ascii=False) + "\n")
     sys.stdout.flush()
+
+
+class Ear:
+    """Lines of stdin, as they come."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+
+    def line(self, within_s: float | None = None) -> bytes | None:
+        """The next line, or the rest at the end (b""); ``None`` when the time is over."""
+        until = None if within_s is None else time.monotonic() + within_s
+        while b"\n" not in self.heard:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            if not select.select([0], [], [], left)[0]:
+                return None
+            data = os.read(0, 2**16)
+            if not data:
+                rest, self.heard = self.heard, b""
+                return rest
+            self.heard += data
+        line, _, self.heard = self.heard.partition(b"\n")
+        return line
+
+
+EAR = Ear()
+
+
+class Verdict(TypedDict):
+    """What people decided."""
+
+    choice: str
+    answers: list[list[str]]
+    note: str
+
+
+def request(order: dict[str, str], number: int, **fields: object) -> Verdict:
+    """Ask people, and wait for as long as it takes."""
+    name = f"r{number}"
+    say("request", id=name, **fields)
+    within = float(order["withdraw"]) if "withdraw" in order else None
+    while (line := EAR.line(within)) is not None:
+        if not line:
+            return {"choice": "deny", "answers": [], "note": "nobody is there"}
+        told = json.loads(line)
+        if told["id"] == name:
+            return told
+    say("withdrawn", id=name)
+    return {"choice": "deny", "answers": [], "note": "taken back"}
+
+
+def has_leave(task: Task, order: dict[str, str], number: int, tool: str, about: str) -> Verdict:
+    """Whether it may use a tool: by its mode, or by the leave of people."""
+    mode = task["permission"]
+    if mode == "full" or (mode == "edit" and tool == "edit"):
+        return {"choice": "once", "answers": [], "note": ""}
+    if mode != "ask":
+        return {"choice": "deny", "answers": [], "note": f"the mode is {mode}"}
+    kind = about.split(" ")[0] if tool == "shell" else "edit"
+    scope = {} if "noscope" in order else {"scope": f"{tool}:{kind}", "label": f"{tool} {kind}"}
+    detail = order.get("detail", "").replace("\\n", "\n")
+    return request(order, number, kind="permission", tool=tool, about=about, detail=detail, **scope)
+
+
+def run_program(command: str) -> str:
+    """Really run it; what came of it."""
+    try:
+        done = subprocess.run(
+            shlex.split(command), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return f"could not be run: {type(error).__name__}"
+    return f"exit status {done.returncode}, {(done.stdout + done.stderr).strip()[:400]}"
+
+
+def asking(task: Task, order: dict[str, str]) -> list[str]:
+    """Do what needs people's leave, and ask what is asked; what came of it."""
+    came: list[str] = []
+    times = int(order.get("asks") or 1)
+    wishes = [("shell", order["ask"])] * times if "ask" in order else []
+    wishes += [("edit", order["ask_edit"])] * times if "ask_edit" in order else []
+    for number, (tool, about) in enumerate(wishes, 1):
+        verdict = has_leave(task, order, number, tool, about)
+        if verdict["choice"] == "deny":
+            came.append(f"Not allowed: {about}. {verdict['note']}".strip())
+            continue
+        say("tool", id=f"a{number}", name=tool, about=about)
+        if tool == "shell":
+            came.append(f"Ran {about}: {run_program(about)}")
+        else:
+            target = Path(about)
+            target.write_text(order.get("detail", "").replace("\\n", "\n"), encoding="utf-8")
+            came.append(f"Wrote {about}")
+        say("tool_end", id=f"a{number}", name=tool, ok=True)
+    if "question" in order:
+        came.append(ask_people(task, order, len(wishes) + 1))
+    return came
+
+
+def ask_people(task: Task, order: dict[str, str], number: int) -> str:
+    """Put the question, where people can be asked; what they said."""
+    if not task.get("asks"):
+        return "Nobody can be asked."
+    questions: list[dict[str, object]] = []
+    for part in order["question"].split(";;"):
+        text, *options = part.split("|")
+        questions.append({"text": text, "options": options, "several": "several" in order})
+    verdict = request(order, number, kind="question", questions=questions)
+    if verdict["choice"] != "answer":
+        return f"No answer. {verdict['note']}".strip()
+    return "You said: " + "; ".join(", ".join(answers) for answers in verdict["answers"])
 
 
 def directives(prompt: str, context: str) -> tuple[dict[str, str], str]:
@@ -237,7 +357,7 @@ def main() -> int:
     """Play one part; returns the exit status."""
     if "--resume" in sys.argv:
         return in_terminal()
-    task: Task = json.loads(sys.stdin.buffer.read())
+    task: Task = json.loads(EAR.line() or b"")
     order, question = directives(task["prompt"], task["context"])
     if not keep(task, question):
         say("result", ok=False, kind="session-lost", detail=FAILURES["session-lost"])
@@ -246,6 +366,7 @@ def main() -> int:
     if "becomes" in order:
         rename(task, order["becomes"])
     act(task, order)
+    came = asking(task, order)
     fail = order.get("fail")
     if fail == "crash":
         sys.stderr.write("rehearsed crash: something went wrong\n")
@@ -254,6 +375,7 @@ def main() -> int:
         say("result", ok=False, kind=fail, detail=FAILURES.get(fail, "a rehearsed failure"))
         return 1
     answer = "" if "silent" in order else compose(task, order, question)
+    answer += "".join(f"\n\n{line}" for line in came)
     if answer:
         speak(answer, float(order.get("pace") or 0))
     chars = 1 if "dense" in order else 4  # a token

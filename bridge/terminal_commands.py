@@ -1,0 +1,55 @@
+"""The grammar of ``!resume`` and ``!continue``. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.errors import BadInput
+
+WORDS = {"resume": "resume", "continue": "continue"}
+SHOWN = 5
+"""How many sessions a list shows, so the largest number that can be typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Show how this thread's sessions are gone on with in a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Take a session from a terminal into this thread: shown, or the one of that number."""
+
+    engine: str = ""
+    number: int = 0
+
+
+TerminalIntention = Resume | Continue
+
+
+def parse_terminal(command: str, text: str, engines: frozenset[str]) -> TerminalIntention:
+    """``!resume``, or ``!continue codex 2`` in either order, each part optional.
+
+    Raises:
+        BadInput: something else; says what would work.
+    """
+    if command == "resume":
+        if text.strip():
+            raise BadInput(
+                "`!resume` alone shows how to go on in a terminal. To have an agent go on, say so "
+                "without the `!`."
+            )
+        return Resume()
+    engine, number = "", 0
+    for word in text.lower().split():
+        if word in engines and not engine:
+            engine = word
+        elif word.isascii() and word.isdigit() and 1 <= int(word[:3]) <= SHOWN and not number:
+            number = int(word[:3])
+        else:
+            raise BadInput(
+                "`!continue` takes a session from a terminal into this thread: `!continue`, "
+                "`!continue claude`, `!continue claude 2`. To have an agent go on, say so "
+                "without the `!`."
+            )
+    return Continue(engine, number)
