@@ -24,6 +24,7 @@ from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, u
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.pulls import Pulls
+from bridge.secrets import learn_secrets
 from bridge.tables import read_tables
 from bridge.team_acts import Ground, say_opened
 from bridge.worker import Worker
@@ -38,6 +39,7 @@ from core.model import ConversationKey, EngineInfo, Limits, Participant, Project
 from core.ports import Chat
 from core.records.scrub import Scrubber
 from core.records.thread import Records
+from core.redact import redact
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
 from core.turns.house import House, Policy
@@ -110,6 +112,7 @@ async def running(
         AlreadyRunning: another process uses the storage folder.
         BadSettings: something cannot be set up as it is set.
     """
+    learn_secrets(settings)
     by_name = {chat.name: chat for chat in chats}
     folder = settings.storage.dir
     with writers_lock(folder), as_file(files("config") / "personas") as persona_folder:
@@ -122,6 +125,7 @@ async def running(
         pulls = Pulls(wanted=settings.pull.in_run)
 
         def render(chat: str, markdown: str, label: str = "") -> tuple[str, ...]:
+            markdown = redact(markdown)  # whatever is posted goes through here
             return by_name[chat].render(markdown, label) if chat in by_name else (markdown,)
 
         async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:

@@ -13,7 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from config.settings import Settings, SettingsError, load_settings
+from bridge.secrets import learn_secrets
 from core.errors import MootError
+from core.redact import redact_within
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -132,9 +134,9 @@ def pack(
             "`!context` in a thread names its runs."
         )
     elif as_json:
-        _print_json(found)
+        _print_json(redact_within(found))
     else:
-        show_pack(found)
+        show_pack(redact_within(found))
 
 
 @app.command("slack-manifest")
@@ -153,7 +155,9 @@ def main() -> None:
 
 def _settings(config: Path | None) -> Settings:
     try:
-        return load_settings(config)
+        settings = load_settings(config)
+        learn_secrets(settings)
+        return settings
     except SettingsError as error:
         _fail(str(error))
         raise

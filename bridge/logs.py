@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import structlog
 
 from core.errors import BadSettings
+from core.redact import redact, redact_within
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -35,17 +36,20 @@ def set_up(level: str, to_file: Path | None = None) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _without_secrets,
     ]
     # Tracebacks without local variables: those hold messages and tokens.
     if people:
         last: list[structlog.typing.Processor] = [
-            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+            _no_secrets_in_text,
         ]
     else:
         bare = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
         last = [
             structlog.processors.ExceptionRenderer(bare),
             structlog.processors.JSONRenderer(ensure_ascii=False),
+            _no_secrets_in_text,
         ]
     structlog.configure(
         processors=[*shared, *last],
@@ -62,3 +66,15 @@ def set_up(level: str, to_file: Path | None = None) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def _without_secrets(
+    _logger: Any, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Whatever somebody logs: no token and no key stands in the log."""
+    return redact_within(event)
+
+
+def _no_secrets_in_text(_logger: Any, _method: str, rendered: str) -> str:
+    """The same for what a traceback says."""
+    return redact(rendered)

@@ -22,6 +22,7 @@ from core.model import (
 )
 from core.records import sessions
 from core.records.sessions import EngineSession, SessionKey
+from core.redact import redact
 
 SPOKE = frozenset(("delta", "message", "thinking", "tool_start"))
 """Events that show that the engine's session has taken the question in."""
@@ -49,8 +50,9 @@ class Asking:
     reduced: bool = False
 
     def of(self, task: EngineTask) -> EngineTask:
-        """``task`` with this pack and session."""
-        return replace(task, context=self.pack.context, prompt=self.pack.prompt, resume=self.resume)
+        """``task`` with this pack and session; what sources brought of secrets is not told."""
+        context, prompt = redact(self.pack.context), redact(self.pack.prompt)
+        return replace(task, context=context, prompt=prompt, resume=self.resume)
 
 
 def ways_to_ask(

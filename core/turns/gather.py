@@ -29,6 +29,7 @@ from core.pull import KINDS, problem
 from core.records import messages
 from core.records.changes import changes as count_changes
 from core.records.thread import Records
+from core.redact import redact
 from core.sources.apart import apart
 from core.sources.personas import PROJECT_FOLDER, persona_text
 from core.sources.port import Source
@@ -184,7 +185,7 @@ class Gather:
         source = next(s for s in self._sources if s.answer and pull.kind in s.kinds)
         assert source.answer is not None
         try:
-            return await self._run(source, partial(source.answer, pull, scene))
+            return _clean(await self._run(source, partial(source.answer, pull, scene)))
         except Exception as error:  # noqa: BLE001 - whatever a source has: the agent is told
             _failed(source, error)
             return PulledResult(pull, (), f"{source.name} could not be asked just now", failed=True)
@@ -283,6 +284,11 @@ def _wants(source: Source, scene: Scene) -> bool:
         return source.wants is None or source.wants(scene)
     except Exception:  # noqa: BLE001 - what is wrong meets its offer as well, which says so
         return True
+
+
+def _clean(result: PulledResult) -> PulledResult:
+    """What a source brought, without secrets that stand in files or in what programs print."""
+    return replace(result, hits=tuple(map(redact, result.hits)), note=redact(result.note))
 
 
 def _failed(source: Source, error: Exception) -> Offer:

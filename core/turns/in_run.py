@@ -14,6 +14,7 @@ from core.model import InRunPull, PackRequest, Pull, PulledResult
 from core.pull import MAX_QUERY_CHARS, identity
 from core.records import runs
 from core.records.thread import Records
+from core.redact import redact
 
 log = structlog.get_logger()
 
@@ -66,7 +67,7 @@ class InRun:
 
     async def answer(self, pull: Pull) -> str:
         """The text for the agent; see ``core.ports.AnswerPull``."""
-        pull = Pull(pull.kind.strip().lower(), " ".join(pull.query.split()))
+        pull = Pull(pull.kind.strip().lower(), redact(" ".join(pull.query.split())))
         self._calls += 1
         if refused := self._refusal(pull):
             return f"[{refused}]"

@@ -17,6 +17,7 @@ from core.model import (
     TurnState,
 )
 from core.records import messages
+from core.redact import redact
 from core.table import next_steps, speaker
 from core.turns.gather import Gather
 from core.turns.house import House, Ready
@@ -194,7 +195,8 @@ async def _catch_up(conversation: Conversation, house: House) -> tuple[str, ...]
         return ("the thread's earlier messages could not be read",)
 
     def write() -> None:
-        messages.add_history(conversation.id, conversation.key.chat, said)
+        clean = [replace(item, text=redact(item.text)) for item in said]
+        messages.add_history(conversation.id, conversation.key.chat, clean)
         messages.set_caught_up(conversation.id)
 
     await house.records.do(write)

@@ -25,7 +25,7 @@ from core.model import (
     Verdict,
 )
 from core.ports import Engine
-from core.redact import Secrets, known, redact, secret_values
+from core.redact import Flow, Secrets, known, redact, secret_values
 from core.streams import reset_moment
 
 OnEvent = Callable[[EngineEvent], None]
@@ -76,8 +76,15 @@ async def run(
     secrets = known(secret_values(environ.items()) | own)
     reader = engine.reader(task)
 
+    flow = Flow(secrets)
+
     def tell(event: EngineEvent) -> None:
-        on_event(without_secrets(event, secrets))
+        if event.kind == "delta":  # a value may be cut by the pieces
+            event = replace(event, text=flow.feed(event.text))
+        elif rest := flow.end():
+            on_event(EngineEvent("delta", rest))
+        if event.text or event.kind != "delta":
+            on_event(without_secrets(event, secrets))
 
     try:
         plan = await asyncio.to_thread(_planned, engine, task, environ)
