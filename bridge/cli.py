@@ -156,11 +156,11 @@ def main() -> None:
 def _settings(config: Path | None) -> Settings:
     try:
         settings = load_settings(config)
-        learn_secrets(settings)
-        return settings
     except SettingsError as error:
         _fail(str(error))
         raise
+    learn_secrets(settings)
+    return settings
 
 
 def _finish(work: Coroutine[Any, Any, int]) -> None:

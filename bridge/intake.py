@@ -38,6 +38,7 @@ from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
 from core.records import changes, erasure, filing, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
+from core.redact import redact
 from core.words import literal
 
 log = structlog.get_logger()
@@ -93,7 +94,7 @@ class Intake:
                 "event.accepted", kind="message", chat=event.key.chat, event_id=event.event_id
             )
             return None
-        taken = _Taken(self, event, time.time())
+        taken = _Taken(self, _clean(event), time.time())
         try:
             reply = await self._records.do(taken.transaction)
         except CannotWrite as error:
@@ -392,6 +393,17 @@ class _Taken:
                     raise BadInput("This button is from another version of Moot.")
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
+
+
+def _clean(event: ChatEvent) -> ChatEvent:
+    """The event without secrets that somebody pasted: they are kept and told to nobody.
+
+    What a button carries is ours, and no text.
+    """
+    if event.kind == "button":
+        return event
+    values = {name: redact(value) for name, value in event.values.items()}
+    return replace(event, text=redact(event.text), values=values)
 
 
 def _bare_word(event: ChatEvent) -> tuple[str, str] | None:

@@ -75,6 +75,6 @@ def _without_secrets(
     return redact_within(event)
 
 
-def _no_secrets_in_text(_logger: Any, _method: str, rendered: str) -> str:
-    """The same for what a traceback says."""
-    return redact(rendered)
+def _no_secrets_in_text(_logger: Any, _method: str, rendered: Any) -> Any:
+    """The same for the whole line: for what a traceback says."""
+    return redact(rendered) if isinstance(rendered, str) else rendered
