@@ -402,7 +402,7 @@ def _clean(event: ChatEvent) -> ChatEvent:
     """
     if event.kind == "button":
         return event
-    values = {name: redact(value) for name, value in event.values.items()}
+    values = {name: tuple(map(redact, given)) for name, given in event.values.items()}
     return replace(event, text=redact(event.text), values=values)
 
 
