@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from core.errors import NotAllowed
-from core.model import Author
+from core.model import Author, Permission
+from core.permissions import ceiling
 from core.words import literal
 
 
 class Door:
-    """Decides by ``[access] allow``; closed by default."""
+    """Decides by ``[access] allow``; closed by default.
 
-    def __init__(self, allow: tuple[str, ...]) -> None:
+    ``approvers`` may decide what agents ask leave for (empty: every member who may use Moot and may
+    have more than files read); ``at_most`` is what a person's own questions may lead to
+    (``core.permissions.ceiling``).
+    """
+
+    def __init__(
+        self,
+        allow: tuple[str, ...],
+        approvers: tuple[str, ...] = (),
+        at_most: Mapping[str, Permission] | None = None,
+    ) -> None:
         self._allow = frozenset(allow)
+        self._approvers = frozenset(approvers)
+        self._at_most = dict(at_most or {})
 
     def allows(self, author: Author) -> bool:
         """Whether this person may start, stop and read; bots and agents never may."""
@@ -20,6 +35,33 @@ class Door:
         if self._allow.intersection(author.grants):
             return True
         return "*" in self._allow and author.trusted
+
+    def ceiling(self, author: Author) -> Permission | None:
+        """What this person's questions may lead to at most; ``None``: what the channel allows."""
+        return ceiling(self._at_most, author.grants, trusted=author.trusted)
+
+    def check_decides(self, author: Author) -> None:
+        """Let through who may decide what an agent asks leave for, or raise.
+
+        Raises:
+            NotAllowed: says whom to add where.
+        """
+        self.check(author)
+        name, grant = literal(author.name), author.grants[0] if author.grants else author.id
+        if self._approvers:
+            named = self._approvers.intersection(author.grants)
+            if named or ("*" in self._approvers and author.trusted):
+                return
+            raise NotAllowed(
+                f"{name} may not decide this: [permissions] approvers in moot.toml names who may. "
+                f'To let them, add "{grant}" there and restart Moot.'
+            )
+        if self.ceiling(author) == "plan":
+            raise NotAllowed(
+                f"{name} may not decide this: guests, and whoever may only have files read, do "
+                f'not. To let them, add "{grant}" to [permissions] approvers in moot.toml and '
+                "restart Moot."
+            )
 
     def check(self, author: Author) -> None:
         """Let through or raise.

@@ -8,17 +8,23 @@ from typing import Any
 
 import structlog
 
+from bridge.access import Door
+from bridge.asked import AskedActs
+from bridge.asked_commands import Decide, Requests, Revoke
 from bridge.commands import Ask, Context, Convene, Help, Intention, Mode, Names, Next, Status, Stop
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
 from bridge.team_acts import Ground, TeamActs
 from bridge.team_commands import WORDS, Team
+from bridge.terminal_commands import Continue, Resume
+from bridge.terminals import Look, Terminals
 from core.context.parity import parity
 from core.errors import BadInput
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
 from core.receipts import say_context, say_parity
 from core.records import messages, outbox, places, runs, turns
+from core.turns.asked import withdraw_turn
 from core.turns.rounds import decided, show_header
 from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
 
@@ -40,13 +46,15 @@ class IntakePolicy:
     ground: Ground
     mode: str
     queue_limit: int
+    terminals: Terminals
 
 
 class Acts:
     """The acts of one person at one moment.
 
-    ``stopped`` collects turns whose processes must end, ``skipped`` single steps; ``queued`` and
-    ``owes`` say whether there is a new turn, or anything to post.
+    ``stopped`` collects turns whose processes must end, ``skipped`` single steps, ``ruled`` the
+    runs and numbers of requests that were decided; ``queued`` and ``owes`` say whether there is a
+    new turn, or anything to post.
     """
 
     def __init__(
@@ -55,14 +63,18 @@ class Acts:
         now: float,
         policy: IntakePolicy,
         render: Callable[[str, str], tuple[str, ...]],
+        door: Door,
     ) -> None:
         self.event = event
+        self.door = door
         self.now = now
         self.policy = policy
         self.render = render
         self.stopped: list[int] = []
         self.skipped: list[tuple[int, Step]] = []
+        self.ruled: list[tuple[str, int]] = []
         self.queued = self.owes = False
+        self.look: Look | None = None  # at the host, once this is committed
 
     def voice(self, chat: str, markdown: str, _label: str) -> tuple[str, ...]:
         """``render`` as ``core.turns.rounds.Voice``."""
@@ -97,8 +109,12 @@ class Acts:
                 return next_speaker(self, conversation, intention.name)
             case Mode() if conversation is not None:
                 return self._mode(intention.mode, conversation)
+            case Resume() | Continue() if conversation is not None:
+                return self.policy.terminals.act(self, intention, conversation)
             case Team():
                 return TeamActs(self, self.policy.ground, conversation, message_id).act(intention)
+            case Decide() | Requests() | Revoke():
+                return AskedActs(self).act(intention, conversation)
             case Help():
                 return Reply(HELP_TEAM if intention.page in TEAM_PAGES else HELP)
             case _:
@@ -265,6 +281,7 @@ class Acts:
         count = f": {len(ended)} questions" if len(ended) > 1 else ""
         self.notice(conversation, Reply(f"Stopped by {literal(self.event.author.name)}{count}."))
         for turn in ended:
+            withdraw_turn(turn.id, why, self.voice, self.now)
             show_header(replace(turn, state="cancelled"), self.voice, self.now)
             decided(turn, "", self.voice, self.now)
         return None if self.event.kind == "message" else Reply("Stopped.")

@@ -27,6 +27,7 @@ from bridge.pulls import Pulls
 from bridge.secrets import learn_secrets
 from bridge.tables import read_tables
 from bridge.team_acts import Ground, say_opened
+from bridge.terminals import Terminals
 from bridge.worker import Worker
 from config.settings import Settings
 from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
@@ -176,14 +177,19 @@ async def running(
         )
         intake = Intake(
             records,
-            Door((*settings.access.allow, *also_allow)),
-            _intake_policy(settings, names, default, found, ground),
+            Door(
+                (*settings.access.allow, *also_allow),
+                settings.permissions.approvers,
+                settings.permissions.at_most,
+            ),
+            _intake_policy(settings, names, default, found, ground, house),
             render,
             on_turn=worker.wake,
             on_post=delivery.wake,
             on_stop=worker.stop,
             on_skip=worker.skip,
             on_gone=scrubber.wake,
+            on_ruled=house.desk.ruled,
         )
         try:
             if engines[default].traits.in_run_pull:
@@ -221,14 +227,19 @@ def _ready(name: str):  # noqa: ANN202 - a closure of no arguments
 
 
 def project_of(settings: Settings, key: ConversationKey) -> Project:
-    """The project of a channel: the first that lists it, else one that takes all, else its own."""
+    """The project of a channel: the first that lists it, else one that takes all, else its own.
+
+    What may be done there is the channel's own permission, else the project's.
+    """
     here = f"{key.chat}:{key.channel}"
+    channel = settings.channels.get(here)
+    own = channel.permission if channel is not None else None
     for wanted in (here, "*"):
         for name, project in settings.projects.items():
             if wanted in project.channels:
-                return Project(name, str(project.path), project.permission)
+                return Project(name, str(project.path), own or project.permission)
     safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
-    return Project(safe, str(settings.storage.dir / "channels" / safe), "plan", own=True)
+    return Project(safe, str(settings.storage.dir / "channels" / safe), own or "plan", own=True)
 
 
 def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:
@@ -299,6 +310,7 @@ def _policy(settings: Settings, persona_folder: Path) -> Policy:
         history_messages=context.history_messages,
         max_followups=settings.pull.max_followups,
         max_in_run=settings.pull.max_in_run,
+        roundtable=settings.permissions.roundtable,
         limits=Limits(idle_s=runs.idle_s, total_s=runs.total_s),
         scratch=settings.storage.dir / "scratch",
         persona_folder=persona_folder,
@@ -311,6 +323,7 @@ def _intake_policy(
     default: str,
     found: Sequence[EngineInfo],
     ground: Ground,
+    house: House,
 ) -> IntakePolicy:
     roundtable = settings.roundtable
     presets = {name: roundtable.preset(name) for name in roundtable.presets}
@@ -321,6 +334,13 @@ def _intake_policy(
         tables=read_tables(roundtable, presets, names, _table_engines(settings, default, found)),
         mode=settings.context.mode,
         queue_limit=settings.runs.queue_limit,
+        terminals=Terminals(
+            house.engines,
+            house.writers,
+            house.project_of,
+            default=default,
+            kept=house.policy.sessions,
+        ),
     )
 
 

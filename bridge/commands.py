@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import cast
 
+from bridge.asked_commands import WORDS as ASKED_WORDS
+from bridge.asked_commands import AskedIntention, parse_asked
 from bridge.options import (
     ALIKE,
     MODES,
@@ -27,6 +29,8 @@ from bridge.options import (
     take_options,
 )
 from bridge.team_commands import WORDS, Team, Topic, parse_team
+from bridge.terminal_commands import WORDS as TERMINAL_WORDS
+from bridge.terminal_commands import TerminalIntention, parse_terminal
 from core.errors import BadInput
 from core.model import Order, Participant
 
@@ -41,6 +45,8 @@ COMMANDS = {
     "mode": "mode",
     "help": "help",
     **WORDS,
+    **TERMINAL_WORDS,
+    **ASKED_WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
@@ -135,7 +141,10 @@ class NoTopic(BadInput):
         self.said = said
 
 
-Intention = Ask | Convene | Stop | Next | Status | Context | Mode | Help | Team
+Intention = (
+    Ask | Convene | Stop | Next | Status | Context | Mode | Help
+    | Team | AskedIntention | TerminalIntention
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +201,12 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return Context(text.strip())
         case "mode":
             return _own_mode(text)
+        case _ if command in ASKED_WORDS.values():
+            return parse_asked(command, text)
         case _ if command in WORDS.values():
             return parse_team(cast("Topic", command), text)
+        case "resume" | "continue":
+            return parse_terminal(command, text, names.engines)
         case "misspelt":
             meant = get_close_matches(text, COMMANDS, 1, ALIKE)
             raise BadInput(f"There is no `!{text}`; did you mean `!{meant[0]}`?")

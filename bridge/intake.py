@@ -10,11 +10,15 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
+from bridge import terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
+from bridge.asked import FORM as ANSWER_FORM
+from bridge.asked import AskedActs, refused
 from bridge.commands import (
     MISSPELT,
     Ask,
@@ -57,8 +61,9 @@ class Intake:
     """Takes events in and says what to wake.
 
     After the commit ``on_turn`` is called if a turn was queued, ``on_post`` if something is to be
-    posted, ``on_stop`` with the turns whose processes must end, ``on_skip`` with the steps, and
-    ``on_gone`` when words were deleted or changed.
+    posted, ``on_stop`` with the turns whose processes must end, ``on_skip`` with the steps,
+    ``on_ruled`` with the run and the number of each request that was decided, and ``on_gone`` when
+    words were deleted or changed.
     """
 
     def __init__(
@@ -73,7 +78,9 @@ class Intake:
         on_stop: Callable[[tuple[int, ...]], None],
         on_skip: Callable[[int, tuple[Step, ...]], None],
         on_gone: Callable[[], None] = lambda: None,
+        on_ruled: Callable[[str, int], None] = lambda _run, _number: None,
     ) -> None:
+        self._on_ruled = on_ruled
         self._records = records
         self._door = door
         self._policy = policy
@@ -106,22 +113,42 @@ class Intake:
             log.debug("event.echo", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
             return None
         log.debug("event.accepted", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
+        if taken.acts.look is not None:
+            reply = await self._look(taken.acts, taken.acts.look)
         if taken.settled:
             self._settled[event.event_id] = None
             while len(self._settled) > MAX_SETTLED:
                 self._settled.popitem(last=False)
-        if taken.acts.stopped:
-            self._on_stop(tuple(taken.acts.stopped))
-        for turn_id, step in taken.acts.skipped:
-            self._on_skip(turn_id, (step,))
-        # Only for what there is: looking for it in vain would hold up the run that is to start.
-        if taken.acts.queued:
-            self._on_turn()
-        if taken.acts.owes:
-            self._on_post()
-        if event.kind in ("edit", "delete"):
-            self._on_gone()
+        self._tell(taken.acts)
         return reply
+
+    def _tell(self, acts: Acts) -> None:
+        """Wake whoever has something to do now."""
+        if acts.stopped:
+            self._on_stop(tuple(acts.stopped))
+        for turn_id, step in acts.skipped:
+            self._on_skip(turn_id, (step,))
+        for run_id, number in acts.ruled:
+            self._on_ruled(run_id, number)
+        # Only for what there is: looking for it in vain would hold up the run that is to start.
+        if acts.queued:
+            self._on_turn()
+        if acts.owes:
+            self._on_post()
+        if acts.event.kind in ("edit", "delete"):
+            self._on_gone()
+
+    async def _look(self, acts: Acts, look: terminals.Look) -> Reply | None:
+        """What needs a look at the host comes after the commit: the rows wait for no program."""
+        try:
+            reply = await self._policy.terminals.look(acts, look, self._records)
+            if reply is None or acts.event.kind != "message":
+                return reply
+            await self._records.do(acts.notice, look.conversation, reply)
+        except CannotWrite as error:
+            log.error("event.not_written", kind=acts.event.kind, error=str(error))  # noqa: TRY400
+            return Reply(CANNOT_WRITE.format(why=error))
+        return None
 
     @property
     def door(self) -> Door:
@@ -146,7 +173,7 @@ class _Taken:
         self.policy = intake.policy
         self.event = event
         self.now = now
-        self.acts = Acts(event, now, intake.policy, intake.render)
+        self.acts = Acts(event, now, intake.policy, intake.render, intake.door)
         self.settled = False
         self.echo = False  # of what Moot itself did, or it changes nothing
 
@@ -301,6 +328,8 @@ class _Taken:
             self.intake.door.check(event.author)
         except NotAllowed as error:
             return self.refused(str(error))
+        if event.command == ANSWER_FORM:
+            return self._answer_form()
         if event.command != "roundtable":
             return self.refused("This form is from another version of Moot.")
         wanted = read_roundtable(event.values, event.text, self.policy.names)
@@ -312,6 +341,15 @@ class _Taken:
         if not messages.first_time(event.event_id, self.now):
             return None
         return self._start_by_command(wanted)
+
+    def _answer_form(self) -> Reply | None:
+        event = self.event
+        try:
+            reply = AskedActs(self.acts).form(event.text, event.values)
+        except (BadInput, NotAllowed) as error:
+            return refused(error, event.values)
+        messages.first_time(event.event_id, self.now)
+        return reply
 
     def refused(self, why: str) -> Reply:
         """Nothing was done; what was filled in into a form is not lost."""
@@ -353,46 +391,42 @@ class _Taken:
             "On it: the answer comes in the thread."
         )
 
-    def _form_button(self, said: str) -> Reply:
+    def _button(self) -> Reply | None:
+        if not messages.first_time(self.event.event_id, self.now):
+            return None
+        verb, _, argument = self.event.text.partition(":")
         try:
+            if verb == "req":
+                return AskedActs(self.acts).press(argument)
             self.intake.door.check(self.event.author)
-            return self._open_form(wanted_by(said, self.event.key, self.policy.names))
+            if verb in terminals.VERBS:
+                return self.policy.terminals.press(self.acts, verb, argument)
+            if verb == "form":
+                return self._open_form(wanted_by(argument, self.event.key, self.policy.names))
+            return self._turn_button(verb, argument)
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
 
-    def _button(self) -> Reply | None:
-        event = self.event
-        if not messages.first_time(event.event_id, self.now):
-            return None
-        verb, _, argument = event.text.partition(":")
-        if verb == "form":
-            return self._form_button(argument)
-        place = ""
-        if verb == "next":
-            argument, _, place = argument.partition(":")
-        turn = turns.get_turn(int(argument)) if _NUMBER.fullmatch(argument) else None
-        try:
-            self.intake.door.check(event.author)
-            if turn is None:
-                raise BadInput("This button belongs to something that is over.")
-            # The button must be in the channel of its turn: its value alone is no authority.
-            conversation = messages.get_conversation(turn.conversation_id)
-            here = (event.key.chat, event.key.space, event.key.channel)
-            if here != (conversation.key.chat, conversation.key.space, conversation.key.channel):
-                raise BadInput("This button belongs to another channel.")
-            match verb:
-                case "stop":
-                    return self.acts.stop(conversation, [turn])
-                case "retry":
-                    return self.acts.retry(conversation, turn)
-                case "go":
-                    return go_on(self.acts, turn)
-                case "next" if found := _PLACE.fullmatch(place):
-                    return next_of(self.acts, turn, int(found[1]), int(found[2]))
-                case _:
-                    raise BadInput("This button is from another version of Moot.")
-        except (NotAllowed, BadInput) as error:
-            return Reply(str(error))
+    def _turn_button(self, verb: str, argument: str) -> Reply | None:
+        number, _, place = argument.partition(":") if verb == "next" else (argument, "", "")
+        turn = turns.get_turn(int(number)) if _NUMBER.fullmatch(number) else None
+        if turn is None:
+            raise BadInput("This button belongs to something that is over.")
+        # The button must be in the channel of its turn: its value alone is no authority.
+        conversation = messages.get_conversation(turn.conversation_id)
+        if replace(conversation.key, root="") != replace(self.event.key, root=""):
+            raise BadInput("This button belongs to another channel.")
+        match verb:
+            case "stop":
+                return self.acts.stop(conversation, [turn])
+            case "retry":
+                return self.acts.retry(conversation, turn)
+            case "go":
+                return go_on(self.acts, turn)
+            case "next" if found := _PLACE.fullmatch(place):
+                return next_of(self.acts, turn, int(found[1]), int(found[2]))
+            case _:
+                raise BadInput("This button is from another version of Moot.")
 
 
 def _clean(event: ChatEvent) -> ChatEvent:

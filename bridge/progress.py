@@ -31,6 +31,7 @@ class _Shown:
     name: str
     began: float
     doing: str = ""
+    waits: str = ""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     message_id: str = ""
     task: asyncio.Task[None] | None = None
@@ -67,6 +68,13 @@ class StatusMessages:
             shown.doing = doing
             shown.news.set()
 
+    def waits(self, run_id: str, told: str) -> None:
+        """See ``core.turns.house.Progress``."""
+        shown = self._shown.get(run_id)
+        if shown is not None and told != shown.waits:
+            shown.waits = told
+            shown.news.set()
+
     def ended(self, run_id: str) -> None:
         """No more edits: the outbox takes the status message away."""
         shown = self._shown.pop(run_id, None)
@@ -88,12 +96,14 @@ class StatusMessages:
         while True:
             await asyncio.sleep(chat.limits.edit_interval_s)
             try:
-                async with asyncio.timeout(idle_s):
+                # While people are asked nothing changes, and the clock is nobody's business.
+                async with asyncio.timeout(None if shown.waits else idle_s):
                     await shown.news.wait()
             except TimeoutError:
                 pass  # nothing new: the clock is shown
             shown.news.clear()
-            text = status_text(shown.name, shown.doing, time.monotonic() - shown.began)
+            clock = time.monotonic() - shown.began
+            text = status_text(shown.name, shown.doing, clock, waits=shown.waits)
             post = Post(nonce="", text=chat.render(text)[0], buttons=buttons)
             try:
                 async with asyncio.timeout(EDIT_DEADLINE_S):
@@ -122,6 +132,8 @@ def _doing(event: EngineEvent) -> str | None:
             return "thinking"
         case "delta" | "message":
             return "writing"
+        case "retry" if event.name == "session":
+            return "waiting for another run that uses its session"
         case "retry":
             return "waiting for the model"
         case _:

@@ -33,6 +33,7 @@ from config.tables import (
     Engines,
     Log,
     Memory,
+    Permissions,
     Preset,
     Project,
     PullSettings,
@@ -72,6 +73,7 @@ class Settings(BaseSettings):
     runs: Runs
     context: Context
     memory: Memory
+    permissions: Permissions
     pull: PullSettings
     roundtable: Roundtable
     projects: dict[str, Project] = Field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -72,19 +73,24 @@ class Discord(Section):
         return bool(self.token.get_secret_value()) if self.enabled == "auto" else self.enabled
 
 
+def _named(people: Iterable[str]) -> Iterable[str]:
+    """People and roles as ``[access] allow`` names them."""
+    for entry in people:
+        if not _ACCESS.fullmatch(entry):
+            raise ValueError(
+                f'{entry!r} is not of a known form; use "slack:U123", "discord:USER_ID", '
+                '"discord:GUILD_ID:role:ROLE_ID" or "*": ids, not names'
+            )
+    return people
+
+
 class Access(Section):
     allow: tuple[str, ...]
 
     @field_validator("allow")
     @classmethod
-    def _shape(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for entry in value:
-            if not _ACCESS.fullmatch(entry):
-                raise ValueError(
-                    f'{entry!r} is not of a known form; use "slack:U123", "discord:USER_ID", '
-                    '"discord:GUILD_ID:role:ROLE_ID" or "*": ids, not names'
-                )
-        return value
+    def _shape(cls, value: Iterable[str]) -> Iterable[str]:
+        return _named(value)
 
 
 Delivery = Literal["", "hybrid", "push"]
@@ -143,7 +149,23 @@ class Memory(Section):
     summary_model: str
 
 
+Permission = Literal["plan", "ask", "edit", "full"]
+
+
+class Permissions(Section):
+    roundtable: Permission
+    approvers: tuple[str, ...]
+    answer_within_s: float = Field(ge=0)
+    at_most: dict[str, Permission] = Field(default_factory=dict)
+
+    @field_validator("approvers", "at_most")
+    @classmethod
+    def _people(cls, value: Iterable[str]) -> Iterable[str]:
+        return _named(value)
+
+
 class Channel(Section):
+    permission: Permission | None = None
     mode: Mode = ""
     budget_chars: int = Field(default=0, ge=0)
     delivery: Delivery = ""
@@ -196,7 +218,7 @@ class Roundtable(Table):
 class Project(Section):
     path: Path
     channels: tuple[str, ...] = ()
-    permission: Literal["plan", "edit", "full"] = "plan"
+    permission: Permission = "plan"
 
     @field_validator("channels")
     @classmethod

@@ -25,6 +25,7 @@ _MARKS = {
     "cancelled": "⏹️",
     "skipped": "⏭️",
     "cut": "↻",
+    "parked": "⏸️",
     "open": "💬",
 }
 _ENDINGS = {"done": "complete", "failed": "failed", "cancelled": "stopped"}
@@ -64,6 +65,8 @@ def header_state(turn: Turn, runs: Sequence[Run]) -> str:
     """
     if turn.state == "held":
         return "waits for your word"
+    if turn.state == "parked":
+        return "waits for your decision"
     if turn.state == "queued" and not runs:
         return "waiting"
     if turn.state in ("queued", "running"):
@@ -106,7 +109,7 @@ def header_text(turn: Turn, runs: Sequence[Run], synthesis_id: int = 0) -> str:
     # Who asked: behind a slash command there is no message of theirs.
     lines = [f"**Roundtable** · {state} · asked by {literal(turn.asker)}", "", f"> {topic}", ""]
     last = _newest(runs)
-    over = turn.state not in ("queued", "running", "held")
+    over = turn.state not in ("queued", "running", "held", "parked")
     skipped = cut_short(turn, runs) if turn.state == "done" else ""
     whole = sum(len(seat_name(seat)) + 5 for seat in turn.seats) * turn.rounds
     named = whole <= MAX_NAMES_CHARS  # else a post could not hold what comes after them
@@ -154,7 +157,7 @@ def _small_print(turn: Turn, runs: Sequence[Run]) -> str:
         said.append(forecast_text(turn.forecast))
     if runs:
         calls = "1 call" if len(runs) == 1 else f"{len(runs)} calls"
-        sent = "sent so far" if turn.state in ("queued", "running") else "sent"
+        sent = "sent so far" if turn.state in ("queued", "running", "parked") else "sent"
         said.append(f"{sent}: {calls}, {spent(runs):,} characters")
     if turn.rules.cap_chars and not turn.rules.confirmed:
         said.append(f"budget {turn.rules.cap_chars:,}")
@@ -298,6 +301,8 @@ def plain_summary(turn: Turn, runs: Sequence[Run], texts: Mapping[str, str], why
 
 def capped_text(turn: Turn) -> str:
     """Why a roundtable ends early that was not to."""
+    if turn.rules.spent:
+        return turn.rules.spent
     return (
         f"⚠️ The budget of {turn.rules.cap_chars:,} characters for this roundtable is used up, so "
         "no more rounds are held. `--budget` or [roundtable] budget_chars gives more."

@@ -11,7 +11,8 @@ MEMBERS = "*"
 
 def lowest(*given: Permission | None) -> Permission | None:
     """The one that allows least; ``None`` stands for no limit."""
-    return min((p for p in given if p is not None), key=PERMISSIONS.index, default=None)
+    limits = [limit for limit in given if limit is not None]
+    return next((mode for mode in PERMISSIONS if mode in limits), None)
 
 
 def ceiling(
@@ -30,11 +31,12 @@ def ceiling(
     if trusted and MEMBERS in at_most:
         here.append(at_most[MEMBERS])
     if here:
-        return max(here, key=PERMISSIONS.index)
+        return next(mode for mode in reversed(PERMISSIONS) if mode in here)
     return None if trusted else "plan"
 
 
 def held_to(wanted: Permission, able: frozenset[Permission]) -> Permission | None:
     """The most that an engine can be held to without exceeding ``wanted``; ``None``: nothing."""
-    below = PERMISSIONS[: PERMISSIONS.index(wanted) + 1]
-    return next((mode for mode in reversed(below) if mode in able), None)
+    allowed = PERMISSIONS.index(wanted)
+    modes = reversed(list(enumerate(PERMISSIONS)))
+    return next((mode for at, mode in modes if at <= allowed and mode in able), None)

@@ -38,11 +38,14 @@ def next_steps(
       rounds too.
     - A run that a crash cut off is made again once (the same step, ``attempt`` 2) if it could not
       write; otherwise the seat is settled, and the caller tells the thread.
+    - A run that was parked (it waited for people when a crash ended it) is made again.
     - Once all who spoke in a round agree (``agreed``), the later rounds are left out, if
       ``rules.early_stop``; not while somebody said something that no participant was shown yet,
       and not once one of them has begun.
     - A roundtable that would send more than ``rules.cap_chars`` with its next runs begins no more
       of them (``capped``). ``confirmed`` lifts the cap.
+    - Once a budget of the house is used up (``rules.spent``), only follow-ups of what was begun
+      come, and no synthesis.
     - After the last round comes the synthesis, if anybody spoke and somebody is to sum up.
 
     Given steps are independent of each other and may run at once; never two of one seat.
@@ -60,6 +63,8 @@ def next_steps(
     course = Course(turn, runs, max_hops, frozenset(running))
     for round_ in range(course.rounds):
         owed, busy = course.owed(round_)
+        if turn.rules.spent and (owed or busy):
+            return tuple(step for step in owed if step.hop)
         if owed or busy:
             if owed and not busy and capped(turn, runs, len(owed)):
                 break
@@ -69,6 +74,8 @@ def next_steps(
         all_agree = turn.rules.early_stop and last and agreed(turn, runs, round_)
         if all_agree and not unread(turn, runs, messages):
             break
+    if turn.rules.spent:
+        return tuple(step for step in course.synthesis() if step.hop)
     return course.synthesis()
 
 
@@ -137,6 +144,8 @@ def unsettled(
         if step not in last:
             return step
         run, attempts = last[step]
+        if run.state == "parked":
+            return step
         if run.state in ("cut", "open"):
             again = attempts < MAX_ATTEMPTS and not run.can_write
             return step if again else None

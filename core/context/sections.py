@@ -75,6 +75,11 @@ should it be missing or fail, markers still serve."""
 
 _PERMISSION: Mapping[Permission, str] = {
     "plan": "In this run you may read the project's files but change nothing.",
+    "ask": (
+        "In this run you may read the project's files. For everything else (changing files, "
+        "running commands) use your tools as usual: the people in the thread are asked each time, "
+        "and your tool waits until one of them decides. What they deny you do not do another way."
+    ),
     "edit": "In this run you may change files in the project's folder.",
     "full": "In this run you may change files and run commands in the project's folder.",
 }
@@ -148,6 +153,13 @@ def role(request: PackRequest, asker: str = "") -> str:
     lines = [f"You are {participant_label(request.participant)}. Speak for yourself only."]
     lines.append(_PERMISSION[request.permission])
     blocks = [" ".join(lines)]
+    if request.ruled:
+        blocks.append(
+            "You worked on this message before, and were cut off while you waited for people. They "
+            "have decided since:\n" + "\n".join(f"- {line}" for line in request.ruled) + "\n"
+            "Go on from there; look first at what is done already. What was allowed you have to "
+            "ask for again in the same words: it is then allowed at once."
+        )
     if request.rounds:
         blocks.append(roundtable_part(request))
     if request.topic and request.topic != request.prompt:

@@ -251,6 +251,8 @@ class PackRequest:
             of the two wins.
         budget_from: whose budget it is, for the receipt.
         token_factor: what the estimate is corrected by for this engine.
+        ruled: what people decided, while no process was there to hear it, of what the agent had
+            asked for in an earlier attempt; a line each, safe to be shown.
     """
 
     prompt: str
@@ -275,6 +277,7 @@ class PackRequest:
     in_run: bool = False
     order: Order = "sequential"
     positions: tuple[str, ...] = ()
+    ruled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

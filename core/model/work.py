@@ -64,7 +64,8 @@ class TableRules:
     earlier rounds only) or blind (nobody reads anyone in the first round). ``early_stop`` skips the
     remaining rounds once all agree. ``synthesizer`` sums up at the end (``None``: nobody).
     ``cap_chars`` limits what the whole roundtable may send (0: no cap); one whose forecast is over
-    it is ``held`` until a person confirms (``confirmed``).
+    it is ``held`` until a person confirms (``confirmed``). ``spent`` says that a budget of the house
+    ended its rounds.
     """
 
     order: Order = "sequential"
@@ -72,6 +73,7 @@ class TableRules:
     synthesizer: Participant | None = None
     cap_chars: int = 0
     confirmed: bool = False
+    spent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +185,8 @@ class InRunPull:
 class Run:
     """One process started for one step.
 
-    ``attempt`` counts from 1; ``cut`` means that a crash of Moot ended it, ``parked`` that it waited
-    for a decision of people when that happened, and is made again once they have decided. ``can_write`` says
+    ``attempt`` counts from 1; ``cut`` means that a crash of Moot ended it, ``parked`` that it
+    waited for people when that happened, and is made again once they have decided. ``can_write`` says
     whether it was allowed to change files (then it is never repeated without being asked).
     """
 

@@ -9,7 +9,14 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from core.model import Asked, AskedQuestion, AskedState, EngineRequest, Grant, Ruling, Step
-from core.records.tables import EngineSessionRow, GrantRow, RequestRow, RunRow, TurnRow
+from core.records.tables import (
+    ConversationRow,
+    EngineSessionRow,
+    GrantRow,
+    RequestRow,
+    RunRow,
+    TurnRow,
+)
 
 RULED = ("once", "session", "deny", "answer", "expired")
 """States of a request that somebody, or the time-out, has decided."""
@@ -74,6 +81,13 @@ def waiting_in(conversation_ids: Sequence[int]) -> tuple[Asked, ...]:
     """What is waited for in these conversations, in order."""
     here = RequestRow.conversation.in_(list(conversation_ids))
     return _many(here & (RequestRow.state == "waiting"))
+
+
+def conversations_in_channel(chat: str, space: str, channel: str) -> list[int]:
+    """The ids of a channel's threads; none of its private ones."""
+    row = ConversationRow
+    here = (row.chat == chat) & (row.space == space) & (row.channel == channel) & ~row.apart
+    return [found.id for found in row.select(row.id).where(here)]
 
 
 def due(asked_before: float) -> tuple[Asked, ...]:
@@ -226,9 +240,7 @@ def _many(where: Any) -> tuple[Asked, ...]:
 
 
 def _grant(row: GrantRow) -> Grant:
-    return Grant(
-        row.id, row.engine, row.persona, row.scope, row.label, row.by_name, row.created_at
-    )
+    return Grant(row.id, row.engine, row.persona, row.scope, row.label, row.by_name, row.created_at)
 
 
 def _asked(row: RequestRow) -> Asked:

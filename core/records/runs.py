@@ -10,7 +10,17 @@ from typing import Any, cast
 from peewee import SQL, fn
 
 from core.context import tokens
-from core.model import InRunPull, Outcome, Participant, Pull, Run, RunState, Step, Turn
+from core.model import (
+    InRunPull,
+    Outcome,
+    Participant,
+    Permission,
+    Pull,
+    Run,
+    RunState,
+    Step,
+    Turn,
+)
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, PullRow, RunRow, TurnRow
 
@@ -53,6 +63,7 @@ def open_run(
     seat: Participant,
     *,
     can_write: bool,
+    permission: Permission = "plan",
     receipt: dict[str, Any],
     status: int | None,
     now: float,
@@ -70,6 +81,7 @@ def open_run(
         hop=step.hop,
         attempt=earlier + 1,
         can_write=can_write,
+        permission=permission,
         engine=seat.engine,
         persona=seat.persona,
         receipt=json.dumps(receipt, ensure_ascii=False),
@@ -106,7 +118,9 @@ def set_receipt(run_id: str, receipt: dict[str, Any], why: str) -> None:
 
 _is_open = Prepared(
     RunRow,
-    lambda run: RunRow.select(RunRow.id).where((RunRow.id == run) & (RunRow.state == "open")),
+    lambda run: RunRow.select(RunRow.id).where(
+        (RunRow.id == run) & RunRow.state.in_(("open", "parked"))
+    ),
 )
 _status = Prepared(RunRow, lambda run: RunRow.select(RunRow.status).where(RunRow.id == run))
 
@@ -255,6 +269,11 @@ def cut_open_run(run_id: str, now: float) -> Run:
         (RunRow.id == run_id) & (RunRow.state == "open")
     ).execute()
     return to_run(RunRow.get_by_id(run_id))
+
+
+def park(run_id: str) -> None:
+    """A cut run waited for people: it is made again once they have decided."""
+    RunRow.update(state="parked").where(RunRow.id == run_id).execute()
 
 
 def give_up(run_id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import cast
+from typing import Any, cast
 
 from peewee import SQL, IntegrityError, fn
 
@@ -13,15 +13,16 @@ from core.model import (
     ConversationKey,
     Forecast,
     Participant,
+    Permission,
     TableRules,
     Turn,
     TurnKind,
     TurnState,
 )
 from core.records.prepared import Prepared, raw
-from core.records.tables import ConversationRow, MessageRow, RunRow, TurnRow
+from core.records.tables import ConversationRow, MessageRow, RequestRow, RunRow, TurnRow
 
-_WAITING = ("queued", "running", "held")
+_WAITING = ("queued", "running", "held", "parked")
 
 
 def queue_turn(
@@ -39,6 +40,7 @@ def queue_turn(
     rules: TableRules = TableRules(),  # noqa: B008 - frozen
     asker_trusted: bool = False,
     budget_chars: int = 0,
+    permission: Permission | None = None,
 ) -> int:
     """Queue a question; returns the turn's id."""
     row = TurnRow.create(
@@ -54,6 +56,7 @@ def queue_turn(
         rules=dump_rules(rules),
         asker_trusted=asker_trusted,
         budget_chars=budget_chars,
+        permission=permission or "",
         queued_at=now,
     )
     MessageRow.change(prompt_message_id, turn=row.id)
@@ -71,9 +74,7 @@ _heads = Prepared(
                 .group_by(TurnRow.conversation)
             )
             & TurnRow.conversation.not_in(
-                TurnRow.select(TurnRow.conversation).where(
-                    TurnRow.state.in_(("running", "parked"))
-                )
+                TurnRow.select(TurnRow.conversation).where(TurnRow.state.in_(("running", "parked")))
             )
             & TurnRow.conversation.not_in(SQL("(SELECT value FROM json_each(?))", [raw(excluded)]))
         )
@@ -191,11 +192,40 @@ def set_synthesis_link(turn_id: int, link: str) -> None:
     TurnRow.change(turn_id, synthesis_link=link)
 
 
+def set_spent(turn_id: int, why: str) -> None:
+    """A budget ends a roundtable's rounds; what it says first stays."""
+    rules = load_rules(TurnRow.get_by_id(turn_id).rules)
+    if not rules.spent:
+        TurnRow.change(turn_id, rules=dump_rules(replace(rules, spent=why)))
+
+
 def requeue_running() -> tuple[int, ...]:
-    """After a crash: what ran goes back to the queue, in its old place. Returns the turns' ids."""
+    """After a crash: what ran goes back to the queue, in its old place. Returns the turns' ids.
+
+    What waited for people is parked until they have decided (``unpark``).
+    """
+    TurnRow.update(state="parked").where(
+        (TurnRow.state == "running") & TurnRow.id.in_(_asking())
+    ).execute()
     rows = [row.id for row in TurnRow.select(TurnRow.id).where(TurnRow.state == "running")]
     TurnRow.update(state="queued").where(TurnRow.id.in_(rows)).execute()
     return tuple(rows)
+
+
+def unpark(turn_id: int) -> bool:
+    """A parked turn that waits for nobody any more goes on, in its old place; whether it does."""
+    changed = (
+        TurnRow.update(state="queued")
+        .where((TurnRow.id == turn_id) & (TurnRow.state == "parked") & TurnRow.id.not_in(_asking()))
+        .execute()
+    )
+    return bool(changed)
+
+
+def _asking() -> Any:
+    """Turns that wait for people."""
+    waits = RequestRow.select(RequestRow.run).where(RequestRow.state == "waiting")
+    return RunRow.select(RunRow.turn).where(RunRow.id.in_(waits))
 
 
 _waiting = Prepared(
@@ -306,7 +336,7 @@ def withdraw_prompt(message_id: int, now: float) -> tuple[Turn, ...]:
     """
     asked = TurnRow.prompt_message == message_id
     TurnRow.update(state="cancelled", error="the question was deleted", ended_at=now).where(
-        asked & TurnRow.state.in_(("queued", "held"))
+        asked & TurnRow.state.in_(("queued", "held", "parked"))
     ).execute()
     TurnRow.update(prompt="").where(asked & (TurnRow.state != "running")).execute()
     rows = TurnRow.select().where(asked).order_by(TurnRow.id)
@@ -358,6 +388,7 @@ def to_turn(row: TurnRow) -> Turn:
         asker_trusted=row.asker_trusted,
         budget_chars=row.budget_chars,
         forecast=_load_forecast(row.forecast),
+        permission=cast("Permission", row.permission) if row.permission else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.model import Asked, AskedQuestion, Button, Participant, Ruling
 from core.records import asked as records
@@ -109,6 +109,19 @@ def outcome(asked: Asked) -> str:
             return "⌛ Nobody decided in time, so it was denied."
         case "withdrawn":
             return f"⏹️ Not needed any more: {note}." if note else "⏹️ Not needed any more."
+
+
+def by_leave_text(used: Sequence[tuple[str, str, int]]) -> str:
+    """What a run did by leave given before, for its thread; "" when it did nothing so."""
+    if not used:
+        return ""
+    parts = [
+        f"{literal(label, 120)} ({count}×, leave by {literal(by, 60)})" for label, by, count in used
+    ]
+    return (
+        f"🔓 Not asked again, since it was allowed for this session: {'; '.join(parts)}. "
+        "`!requests` lists what is allowed, `!revoke` ends it."
+    )
 
 
 def code_block(text: str, limit: int | None = None) -> str:

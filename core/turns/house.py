@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from core.context.terms import HouseTerms
 from core.control import Place, Room, Slots, choose
+from core.desk import Desk
 from core.engines.process import Writers
 from core.model import (
     Conversation,
@@ -20,6 +21,7 @@ from core.model import (
     Message,
     Outcome,
     Participant,
+    Permission,
     Project,
     Run,
     Said,
@@ -30,6 +32,7 @@ from core.model import (
 from core.ports import Engine, PullServer
 from core.records import messages, runs, turns
 from core.records.thread import Records
+from core.records.usage import Purse
 from core.sources.port import Source
 from core.turns.rounds import Voice, interjected
 
@@ -67,6 +70,10 @@ class Progress(Protocol):
         """The engine said something."""
         ...
 
+    def waits(self, run_id: str, told: str) -> None:
+        """It waits for people (``told`` says for what), or ("") no more."""
+        ...
+
     def ended(self, run_id: str) -> None:
         """The run is over."""
         ...
@@ -77,7 +84,8 @@ class Policy:
     """What the turn path needs of the settings. Sizes in characters.
 
     ``max_followups`` are hops of one seat in one round, ``max_in_run`` Pulls while a run works.
-    ``sessions``: whether a participant's engine session goes on from turn to turn.
+    ``roundtable`` is what a run at a roundtable may do at most. ``sessions``: whether a
+    participant's engine session goes on from turn to turn.
     """
 
     terms: HouseTerms
@@ -88,6 +96,7 @@ class Policy:
     scratch: Path
     persona_folder: Path
     max_in_run: int = 20
+    roundtable: Permission = "plan"
     sessions: bool = True
 
 
@@ -112,7 +121,9 @@ class House:
     policy: Policy
     slots: Slots
     writers: Writers
+    desk: Desk = field(default_factory=Desk)
     pulls: PullServer | None = None
+    purse: Purse = field(default_factory=Purse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,32 +147,52 @@ class Claimed:
 
     ``granted`` are places of turns that run already and wait for a further slot; ``ready`` the
     turns that were claimed, each with its place in ``places``; ``left`` waits on, in order.
+    ``saved`` are turns that wait until runs under way have shown what they leave of a budget;
+    ``refused`` says that some were ended, since nothing of it is left.
     """
 
     granted: tuple[Place, ...] = ()
     places: tuple[Place, ...] = ()
     ready: tuple[Ready, ...] = ()
     left: tuple[Place, ...] = ()
+    saved: tuple[int, ...] = ()
+    refused: bool = False
+
+
+Allowed = Callable[[Turn], Literal["yes", "wait", "no"]]
+"""Whether a turn may begin: yes, not yet, or not at all (it is ended already)."""
 
 
 def claim_ready(
-    room: Room, wishes: Sequence[Place], excluded: Sequence[int], now: float
+    room: Room,
+    wishes: Sequence[Place],
+    excluded: Sequence[int],
+    now: float,
+    allowed: Allowed = lambda _: "yes",
 ) -> Claimed:
     """Claim the turns that ``core.control.choose`` lets begin. One transaction."""
     heads = {turn.id: turn for turn in turns.heads(excluded)}
-    taken, left = choose(room, (*wishes, *map(place_of, heads.values())))
-    granted = tuple(place for place in taken if place.turn not in heads)
-    claimed = [
-        (place, turn)
-        for place in taken
-        if place.turn in heads and (turn := turns.claim(heads[place.turn], now))
-    ]
-    return Claimed(
-        granted,
-        tuple(place for place, _ in claimed),
-        tuple(_ready(turn) for _, turn in claimed),
-        left,
-    )
+    waiting = [*wishes, *map(place_of, heads.values())]
+    granted, places = list[Place](), list[Place]()
+    claimed, saved, refused = list[Turn](), list[int](), False
+    while (taken := choose(room, waiting)[0]) and (place := taken[0]):
+        waiting.remove(place)
+        turn = heads.get(place.turn)
+        if turn is None:
+            granted.append(place)
+        elif (verdict := allowed(turn)) == "wait":
+            saved.append(turn.id)
+            continue
+        elif verdict == "no" or (mine := turns.claim(turn, now)) is None:
+            refused = True
+            continue
+        else:
+            places.append(place)
+            claimed.append(mine)
+        room = room.after(place)
+    ready = tuple(_ready(turn) for turn in claimed)
+    left = choose(room, waiting)[1]
+    return Claimed(tuple(granted), tuple(places), ready, left, tuple(saved), refused)
 
 
 def place_of(turn: Turn) -> Place:

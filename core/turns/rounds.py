@@ -32,13 +32,14 @@ from core.model import (
 )
 from core.records import messages, outbox, runs, turns
 from core.table import Course, last_attempts, next_steps, speaker, waits
+from core.turns.asked import withdraw_run
 from core.turns.work import apply_blocks
 from core.words import literal, retry_button, seat_name, stop_button
 
 Voice = Callable[[str, str, str], tuple[str, ...]]
 """``(chat, markdown, label)`` -> the platform's texts (``Chat.render`` of that chat)."""
 
-GOING = ("queued", "running")
+GOING = ("queued", "running", "parked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +265,7 @@ def skip(turn: Turn, run: Run, who: str, voice: Voice, now: float) -> bool:
     ):
         return False
     clear_status(run.id, now)
+    withdraw_run(run.id, f"skipped by {who}", voice, now)
     seat = seat_at(turn, run.step)
     if not later:
         tell(turn, replace(run, state="skipped", answer=""), now)
@@ -281,10 +283,10 @@ def say_the_end(turn: Turn, voice: Voice, now: float) -> None:
     """What a roundtable that is done or failed leaves in the thread."""
     done = runs.runs_of(turn.id)
     if turn.state == "failed":
-        text = failed_text(turn, done)
+        text = "\n\n".join(filter(None, (failed_text(turn, done), turn.rules.spent)))
         post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
         return
-    if cut_short(turn, done) == "cap":
+    if turn.rules.spent or cut_short(turn, done) == "cap":
         post_notice(turn, capped_text(turn), voice, now)
     if turn.rules.synthesizer is None:
         return

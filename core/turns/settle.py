@@ -15,6 +15,7 @@ from core.model import (
     Conversation,
     Outcome,
     Participant,
+    Permission,
     Pull,
     PulledResult,
     Run,
@@ -24,9 +25,10 @@ from core.model import (
     TurnState,
 )
 from core.pull import split_markers
-from core.records import messages, outbox, runs, sessions, turns
+from core.records import asked, messages, outbox, runs, sessions, turns
 from core.streams import explain, posing_as_answer
 from core.table import LASTING, spoke, waits
+from core.turns.asked import by_leave_text, withdraw_run, withdraw_turn
 from core.turns.rounds import (
     GOING,
     Teller,
@@ -84,6 +86,7 @@ def open_step(
     voice: Voice,
     *,
     can_write: bool,
+    permission: Permission = "plan",
     receipt: dict[str, Any],
     pulled: Sequence[PulledResult],
     asked_by: str,
@@ -120,7 +123,15 @@ def open_step(
         now=now,
     )
     runs.open_run(
-        run_id, turn, step, seat, can_write=can_write, receipt=receipt, status=status, now=now
+        run_id,
+        turn,
+        step,
+        seat,
+        can_write=can_write,
+        permission=permission,
+        receipt=receipt,
+        status=status,
+        now=now,
     )
     show_header(turn, voice, now)
     return True
@@ -166,6 +177,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     ):
         runs.child_gone(closing.run_id)
         return "cut"
+    withdraw_run(closing.run_id, "the run is over", voice, now)
     say = _Say(closing, conversation, voice, now, later=later)
     run = runs.get_run(closing.run_id)
     if state in ("answered", "failed"):
@@ -179,6 +191,8 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
         say.wordless(run, None if visible or pulls or faults else position)
         if lost:
             say.notice(unread_text(seat_name(closing.seat), lost))
+        if by_leave := by_leave_text(asked.used(run.id)):
+            say.notice(by_leave)
     elif state == "failed":
         say.failure(visible)
     if not later:
@@ -205,6 +219,7 @@ def end_of_turn(turn_id: int, teller: Teller) -> TurnState:
     turn = turns.get_turn(turn_id)
     assert turn is not None
     _forget_deleted(turn)
+    withdraw_turn(turn_id, "the question is answered", teller.voice, teller.now)
     if turn.kind == "roundtable":
         let_go_all(teller, turn)
         if ended:
@@ -224,7 +239,8 @@ def settle_cut(run_id: str, voice: Voice, now: float) -> None:
     """After a crash: close a run an earlier life left open.
 
     Made again once if it could not write (the turn's next step sees to that); otherwise the thread
-    is told, with a Retry button, and it counts as answered.
+    is told, with a Retry button, and it counts as answered. One that waited for people is parked:
+    what they decide is the word that it may be made again.
     """
     run = runs.cut_open_run(run_id, now)
     turn = turns.get_turn(run.turn_id)
@@ -233,6 +249,10 @@ def settle_cut(run_id: str, voice: Voice, now: float) -> None:
     if run.state != "cut":  # skipped, and the crash came before its process had ended
         runs.child_gone(run_id)
         return
+    if turn.state in ("queued", "running") and asked.holds(run_id):
+        runs.park(run_id)
+        return
+    withdraw_run(run_id, "the run is over", voice, now)
     if turn.state not in ("queued", "running") or (run.attempt < 2 and not run.can_write):
         return
     runs.give_up(run_id)
@@ -255,6 +275,7 @@ def fail_turn(turn_id: int, teller: Teller) -> None:
         broken = Outcome("crashed", detail="an error inside Moot")
         if runs.settle_run(run.id, "failed", broken, answer="", pulls=(), now=now):
             clear_status(run.id, now)
+    withdraw_turn(turn_id, "the run is over", voice, now)
     if not turns.end_turn(turn_id, "failed", "an error inside Moot", now):
         return
     turn = turns.get_turn(turn_id)

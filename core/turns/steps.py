@@ -17,6 +17,7 @@ from core.context.delta import Known, delta, learned
 from core.context.pack import build_context_pack, receipt
 from core.context.terms import terms_for
 from core.control import Lease
+from core.engines.process import Busy
 from core.forecast import Expected
 from core.minutes import stands
 from core.model import (
@@ -36,18 +37,29 @@ from core.model import (
     Step,
     Turn,
 )
+from core.permissions import held_to, lowest
 from core.ports import Engine
 from core.pull import identity
 from core.records import runs, sessions
 from core.table import speaker
-from core.turns.asking import Asking, Sitting, session_key, ways_to_ask
+from core.turns.asking import IN_USE, Asking, Sitting, session_key, ways_to_ask
+from core.turns.budgets import may_open, note
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
+from core.turns.requests import Requests
 from core.turns.rounds import Teller, visible_of
 from core.turns.settle import Closing, close_step, open_step
 
 log = structlog.get_logger()
+
+
+class _InUse(Exception):
+    """Another writer has the session that was to be gone on with."""
+
+    def __init__(self, by: Busy) -> None:
+        super().__init__(by.by)
+        self.by = by
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,7 @@ class _How:
     """What one run needs beside its question. ``gate`` returns once the run's row is there."""
 
     run_id: str
+    step: Step
     scratch: Path
     request: PackRequest
     sitting: Sitting
@@ -130,13 +143,15 @@ class Table:
         opened = time.time()
 
         def open_() -> bool:
-            there = open_step(
+            there = may_open(self.turn, step, seat.engine, self.house.purse, opened) and open_step(
                 run_id,
                 self.turn,
                 step,
                 seat,
                 self.house.voice,
-                can_write=request.permission != "plan",
+                # What is only allowed by people is noted when they allow it.
+                can_write=request.permission in ("edit", "full"),
+                permission=request.permission,
                 receipt=receipt(asking[0].pack),
                 pulled=pulled,
                 asked_by=chain[-1].id if chain else "",
@@ -162,7 +177,7 @@ class Table:
             if in_run is not None:
                 in_run.drawing = sitting.drawing
                 in_run.outdated = self.gather.out_of_date(step.round)
-            how = _How(run_id, scratch, request, sitting, in_run, row_is_there)
+            how = _How(run_id, step, scratch, request, sitting, in_run, row_is_there)
             outcome, fresh = await self._ask(how, asking)
         finally:
             self.house.progress.ended(run_id)
@@ -186,6 +201,7 @@ class Table:
         def close() -> RunState:
             closed = close_step(closing, teller)
             sitting.settle(outcome, visible_of(outcome.text))
+            note(run_id, self.turn, self._modelled(seat), outcome, self.house.purse, teller)
             return closed
 
         state = await self.house.records.insist(close)
@@ -205,7 +221,7 @@ class Table:
     async def _request(self, step: Step, seat: Participant) -> PackRequest:
         table = self.turn.kind == "roundtable"
         policy, traits = self.house.policy, self._traits(seat)
-        permission: Permission = "plan" if table else self.project.permission
+        permission = self._permission(seat)
         local = traits is not None and traits.local
         terms = terms_for(policy.terms, self.turn, self.conversation, seat, runs_local=local)
         return PackRequest(
@@ -231,6 +247,18 @@ class Table:
             pull_kinds=self.gather.pull_kinds,
             in_run=await self._pulls_in_run(seat),
         )
+
+    def _permission(self, seat: Participant) -> Permission:
+        """What a run of this seat may do: what channel, asker and table allow, if it can."""
+        table = self.house.policy.roundtable if self.turn.kind == "roundtable" else None
+        wanted = lowest(self.project.permission, self.turn.permission, table) or "plan"
+        traits = self._traits(seat)
+        return wanted if traits is None else held_to(wanted, traits.permissions) or wanted
+
+    def _modelled(self, seat: Participant) -> Participant:
+        """With the model that the settings name, where the question named none."""
+        terms = self.house.policy.terms.engines.get(seat.engine)
+        return seat if seat.model or terms is None else replace(seat, model=terms.model)
 
     def _traits(self, seat: Participant) -> EngineTraits | None:
         engine = self.house.engines.get(seat.engine)
@@ -281,13 +309,20 @@ class Table:
             scratch=str(how.scratch),
             permission=how.request.permission,
             model=seat.model,
+            asks=self.turn.kind == "ask" or how.request.permission == "ask",
         )
         first, *rest = asking
-        outcome, why = await self._run(engine, first.of(task), how), ""
+        failed = why = ""
+        try:
+            outcome = await self._run(engine, first.of(task), how)
+        except _InUse as other:
+            outcome, failed = Outcome("session-lost"), IN_USE[other.by.by]
         for way in rest:
             if outcome.kind in way.mends:
-                why = "reduced" if way.reduced else outcome.kind
-                await self._rotate(how, way, outcome.kind)
+                failed = failed or outcome.kind
+                why = "reduced" if way.reduced else failed
+                await self._rotate(how, way, failed)
+                failed = ""
                 outcome = await self._run(engine, way.of(task), replace(how, gate=_open_gate))
         return outcome, why
 
@@ -304,6 +339,16 @@ class Table:
     async def _run(self, engine: Engine, task: EngineTask, how: _How) -> Outcome:
         records, progress, sitting = self.house.records, self.house.progress, how.sitting
         saving: list[asyncio.Task[None]] = []
+        asking = Requests(task.run_id, self.turn, how.step, sitting, self.house, self.lease)
+        hold = self.house.writers.hold(engine.name, task.run_id)
+
+        def waits(_: Busy) -> None:
+            progress.event(task.run_id, EngineEvent("retry", name="session"))
+
+        async def gate() -> None:
+            await how.gate()
+            if task.resume and (other := await hold.take(task.resume, self.cancel, waits)):
+                raise _InUse(other)
 
         def named(name: str) -> None:
             runs.set_session(task.run_id, name)
@@ -313,8 +358,10 @@ class Table:
             sitting.heard(event.kind)
             if event.kind == "started" and event.text:
                 saving.append(asyncio.ensure_future(records.do(named, event.text)))
+                saving.append(asyncio.ensure_future(hold.also(event.text)))
             elif event.kind == "compacted":
                 saving.append(asyncio.ensure_future(records.do(sitting.compacted)))
+            asking.event(event)
             progress.event(task.run_id, event)
 
         async def on_spawn(pid: int, started: float) -> None:
@@ -326,22 +373,26 @@ class Table:
         if in_run is not None and pulls is not None:
             task = replace(task, pulls=pulls.admit(task.run_id, in_run.kinds, in_run.answer))
         try:
-            return await self.house.run_engine(
-                engine,
-                task,
-                on_event=on_event,
-                gate=how.gate,
-                # Not earlier: posting the status message would compete with the start.
-                on_start=self.house.wake_delivery,
-                on_spawn=on_spawn,
-                limits=self.house.policy.limits,
-                cancel=self.cancel,
-                verdicts=asyncio.Queue(),
-            )
+            async with asking.at_work():
+                return await self.house.run_engine(
+                    engine,
+                    task,
+                    on_event=on_event,
+                    gate=gate,
+                    # Not earlier: posting the status message would compete with the start.
+                    on_start=self.house.wake_delivery,
+                    on_spawn=on_spawn,
+                    limits=self.house.policy.limits,
+                    cancel=self.cancel,
+                    verdicts=asking.verdicts,
+                )
         finally:
             if pulls is not None:
                 pulls.dismiss(task.run_id)
-            await asyncio.gather(*saving)
+            try:
+                await asyncio.gather(*saving)
+            finally:
+                hold.release()
             log.debug("run.exited")
 
 

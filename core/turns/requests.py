@@ -1,0 +1,182 @@
+"""What one run asks people for: from the engine's request to the engine's being told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
+
+import structlog
+
+from core.control import Lease
+from core.model import Asked, EngineEvent, EngineRequest, Ruling, Step, Turn, Verdict
+from core.records import asked as rows
+from core.turns import asked as posts
+from core.turns.asking import Sitting
+from core.turns.house import House
+
+log = structlog.get_logger()
+
+WITHDRAWN = "the agent asks for it no more"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """The engine took a request back."""
+
+    engine_id: str
+
+
+class Requests:
+    """The requests of one run while its process lives.
+
+    Everything is done in the order in which it happens, by one task; a row comes before the post,
+    and the row says that the engine is told before it is.
+
+    Args:
+        lease: the run's slot, which others may have while people are asked.
+        sitting: the engine session that leave "for this session" belongs to.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        turn: Turn,
+        step: Step,
+        sitting: Sitting,
+        house: House,
+        lease: Lease | None,
+    ) -> None:
+        self.verdicts: asyncio.Queue[Verdict] = asyncio.Queue()
+        self._run_id, self._turn, self._step = run_id, turn, step
+        self._sitting, self._house, self._lease = sitting, house, lease
+        self._happened: asyncio.Queue[EngineRequest | _Gone | int] = asyncio.Queue()
+        self._waiting: dict[int, str] = {}  # numbers, with the engine's own ids
+
+    def event(self, event: EngineEvent) -> None:
+        """The engine asks, or asks no more. Any other event is none of ours."""
+        if event.kind == "request" and event.request is not None:
+            self._happened.put_nowait(event.request)
+        elif event.kind == "withdrawn":
+            self._happened.put_nowait(_Gone(event.id))
+
+    @contextlib.asynccontextmanager
+    async def at_work(self) -> AsyncGenerator[None]:
+        """Requests are taken and answered until the block ends, which is when the run is over."""
+        self._house.desk.admit(self._run_id, self._happened.put_nowait)
+        work = asyncio.ensure_future(self._work())
+        try:
+            yield
+        finally:
+            self._house.desk.dismiss(self._run_id)
+            work.cancel()
+            await asyncio.wait((work,))
+
+    async def _work(self) -> None:
+        while True:
+            happened = await self._happened.get()
+            try:
+                match happened:
+                    case int():
+                        await self._ruled(happened)
+                    case _Gone():
+                        await self._gone(happened.engine_id)
+                    case EngineRequest():
+                        await self._asked(happened)
+            except Exception:  # the run must not wait for what nobody can be asked
+                log.exception("request.broke", run=self._run_id)
+                if isinstance(happened, EngineRequest):
+                    note = "Moot could not ask anybody: an error of its own"
+                    self.verdicts.put_nowait(Verdict(happened.id, "deny", by="Moot", note=note))
+
+    async def _asked(self, request: EngineRequest) -> None:
+        asked = await self._house.records.do(self._take, request, time.time())
+        if asked is None:
+            return
+        log.info("request.asked", run=self._run_id, number=asked.id, state=asked.state)
+        if asked.state != "waiting":
+            self.verdicts.put_nowait(verdict_of(asked))
+            return
+        self._waiting[asked.id] = request.id
+        self._show()
+        self._house.wake_delivery()
+        if self._lease is not None:
+            self._lease.lend()
+
+    def _take(self, request: EngineRequest, now: float) -> Asked | None:
+        """One transaction: what was decided before holds; else it is put to the thread."""
+        if rows.of_run(self._run_id, request.id) is not None:
+            return None  # told twice
+        session = self._sitting.row
+        for earlier in rows.ruled_before(self._turn.id, self._step):
+            if rows.fingerprint(earlier.request) == rows.fingerprint(request):
+                asked = rows.take_over(earlier, self._run_id, session, request)
+                rows.telling(asked, now)
+                return asked
+        asked = rows.ask(self._run_id, session, request, now)
+        grant = rows.granted(session, request.scope) if request.kind == "permission" else None
+        if grant is None:
+            posts.post(asked, self._house.voice, now)
+            return asked
+        rows.rule(asked.id, Ruling("once", by=grant.by, note=rows.BY_GRANT), now)
+        asked = replace(asked, state="once", by=grant.by, note=rows.BY_GRANT)
+        rows.telling(asked, now)
+        return asked
+
+    async def _ruled(self, number: int) -> None:
+        engine_id = self._waiting.get(number)
+        if engine_id is None:
+            return
+        if self._lease is not None and len(self._waiting) == 1:
+            self._house.progress.waits(self._run_id, "decided, waiting for a free slot")
+            await self._lease.take_back()
+        asked = await self._house.records.insist(self._tell, number, time.time())
+        self._waiting.pop(number, None)
+        self._show()
+        if asked is not None:
+            log.info("request.told", run=self._run_id, number=number, state=asked.state)
+            self.verdicts.put_nowait(verdict_of(asked))
+
+    def _tell(self, number: int, now: float) -> Asked | None:
+        asked = rows.find(number)
+        if asked is None or asked.state not in rows.RULED:
+            return None
+        rows.telling(asked, now)
+        return asked
+
+    async def _gone(self, engine_id: str) -> None:
+        def withdraw() -> int:
+            asked = rows.of_run(self._run_id, engine_id)
+            if asked is None:
+                return 0
+            ruling = Ruling("withdrawn", note=WITHDRAWN)
+            posts.settle(asked, ruling, self._house.voice, time.time())
+            return asked.id
+
+        number = await self._house.records.insist(withdraw)
+        if number:
+            self._waiting.pop(number, None)
+            self._house.wake_delivery()
+            self._show()
+            if not self._waiting and self._lease is not None:
+                await self._lease.take_back()
+
+    def _show(self) -> None:
+        numbers = ", ".join(f"#{number}" for number in self._waiting)
+        told = f"waiting for your decision: {numbers}" if numbers else ""
+        self._house.progress.waits(self._run_id, told)
+
+
+def verdict_of(asked: Asked) -> Verdict:
+    """What an engine is told of a request that was decided."""
+    match asked.state:
+        case "answer":
+            return Verdict(asked.request.id, "answer", asked.answers, asked.by, asked.note)
+        case "once" | "session":
+            return Verdict(asked.request.id, asked.state, by=asked.by, note=asked.note)
+        case "expired":
+            return Verdict(asked.request.id, "deny", by="Moot", note="nobody decided in time")
+        case _:
+            return Verdict(asked.request.id, "deny", by=asked.by, note=asked.note)
