@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,15 @@ from typing import Any
 
 from core.engines.process import run
 from core.engines.process.tree import marked
-from core.model import EngineConfig, EngineEvent, EngineTask, Limits, Outcome
+from core.model import (
+    EngineConfig,
+    EngineEvent,
+    EngineRequest,
+    EngineTask,
+    Limits,
+    Outcome,
+    Verdict,
+)
 from tests.peers.homes import MODELS, Homes
 from tests.peers.models import FakeModels
 
@@ -23,7 +32,10 @@ PATIENT = Limits(idle_s=120, total_s=240)
 
 @dataclass
 class Desk:
-    """One engine set up to work: ask it something and look at what became of it."""
+    """One engine set up to work: ask it something and look at what became of it.
+
+    ``decide`` says what people would say to what it asks them (``None``: nothing, they are away).
+    """
 
     name: str
     homes: Homes
@@ -32,6 +44,12 @@ class Desk:
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
     events: list[EngineEvent] = field(default_factory=list)
     run_id: str = ""
+    decide: Callable[[EngineRequest], Verdict | None] = lambda _: None
+
+    @property
+    def requests(self) -> list[EngineRequest]:
+        """What it has asked people for, in order."""
+        return [e.request for e in self.events if e.request is not None]
 
     @property
     def project(self) -> Path:
@@ -63,11 +81,24 @@ class Desk:
             assert pid > 1
             assert started > 0
 
+        verdicts: asyncio.Queue[Verdict] = asyncio.Queue()
+
+        def on_event(event: EngineEvent) -> None:
+            self.events.append(event)
+            if event.request is not None and (verdict := self.decide(event.request)) is not None:
+                verdicts.put_nowait(verdict)
+
         self.events.clear()
         outcome = await run(
-            self.engine(), task, on_event=self.events.append, on_spawn=on_spawn, limits=limits,
-            cancel=self.cancel, base_env={**self.homes.env(self.name), **(env or {})},
-        )  # fmt: skip
+            self.engine(),
+            task,
+            on_event=on_event,
+            on_spawn=on_spawn,
+            limits=limits,
+            cancel=self.cancel,
+            verdicts=verdicts,
+            base_env={**self.homes.env(self.name), **(env or {})},
+        )
         assert marked(self.run_id) == []
         return outcome
 

@@ -215,6 +215,15 @@ def sc_call(conv, args, state) -> Outcome:
 
 
 @scenario
+def sc_calls(conv, args, state) -> Outcome:
+    """Calls several tools, one after another, with nothing.  tools=NAME,NAME"""
+    names = args["tools"].split(",")
+    if conv.step < len(names):
+        return Reply(calls=[ToolCall(names[conv.step], {})], stop="tool")
+    return Reply(text="Tool said: " + conv.tool_results[-1][:300], chunk=4000)
+
+
+@scenario
 def sc_lookup(conv, args, state) -> Outcome:
     """Pulls while it works, under whatever name the agent gave the tool.  kind= query= n=1 text=
 
