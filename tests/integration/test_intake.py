@@ -16,6 +16,8 @@ from bridge.commands import Names
 from bridge.intake import Intake
 from bridge.tables import Setup, Tables
 from bridge.team_acts import Ground
+from bridge.terminals import Terminals
+from core.engines.process import Writers
 from core.model import (
     Author,
     ChatEvent,
@@ -39,6 +41,7 @@ KIM = Author("U1", "Kim", grants=("slack:U1",))
 LEE = Author("U2", "Lee", grants=("slack:U2",))
 EVE = Author("U9", "Eve", grants=("slack:U9",))
 BOT = Author("B1", "ci", kind="bot", grants=("slack:B1",))
+NOWHERE = Project("moot", "", "plan")
 POLICY = IntakePolicy(
     names=Names(
         frozenset({"claude", "codex"}), frozenset({"architect", "critic"}), frozenset({"duel"})
@@ -62,6 +65,7 @@ POLICY = IntakePolicy(
     ),
     mode="",
     queue_limit=3,
+    terminals=Terminals({}, Writers(Path("/nowhere")), lambda _key: NOWHERE, default="claude"),
 )
 
 
