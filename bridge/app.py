@@ -38,11 +38,14 @@ from core.errors import BadSettings
 from core.memory.summarise import Summariser
 from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
+from core.records import usage
 from core.records.scrub import Scrubber
 from core.records.thread import Records
+from core.records.usage import Purse
 from core.redact import redact
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
+from core.spending import Budget, zone_named
 from core.turns.house import House, Policy
 from core.turns.rounds import posted
 
@@ -166,6 +169,7 @@ async def running(
             policy=_policy(settings, persona_folder),
             pulls=pulls,
             slots=Slots(*capacity(settings, engines, default)),
+            purse=purse_of(settings),
             writers=Writers(settings.storage.locks, wait_s=settings.runs.session_wait_s),
         )
         worker = Worker(house)
@@ -174,6 +178,7 @@ async def running(
             summary_by(settings.memory, engines, default),
             scratch=house.policy.scratch,
             slots=house.slots,
+            purse=house.purse,
         )
         intake = Intake(
             records,
@@ -195,6 +200,7 @@ async def running(
             if engines[default].traits.in_run_pull:
                 pulls.start()  # the first question need not wait for it
             await worker.recover()
+            await records.do(usage.fill_in, house.purse.project_of)
             await asyncio.to_thread(end_leftovers)
             await asyncio.to_thread(house.writers.prune, time.time())
             await summariser.recover()
@@ -240,6 +246,17 @@ def project_of(settings: Settings, key: ConversationKey) -> Project:
                 return Project(name, str(project.path), own or project.permission)
     safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
     return Project(safe, str(settings.storage.dir / "channels" / safe), own or "plan", own=True)
+
+
+def purse_of(settings: Settings) -> Purse:
+    """The budgets that are set, as core knows them."""
+    return Purse(
+        tuple(
+            Budget(one.of, one.per, one.tokens, one.cost_usd, one.name) for one in settings.budgets
+        ),
+        zone_named(settings.usage.timezone),
+        lambda key: project_of(settings, key).name,
+    )
 
 
 def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:

@@ -6,13 +6,15 @@ import asyncio
 import shutil
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
 from core.control import Lease, Stops
 from core.engines.process import end_leftover
 from core.model import Conversation, Step, Turn
-from core.records import messages, runs, turns
+from core.records import messages, runs, turns, usage
+from core.turns.budgets import may_begin
 from core.turns.house import House, Ready, claim_ready
 from core.turns.rounds import Teller, let_go_all
 from core.turns.settle import fail_turn, settle_cut
@@ -66,7 +68,7 @@ class Worker:
             log.debug("leftover.ending", run=run_id)
             found = await end_leftover(run_id, pid or 0, started or 0.0)
             log.debug("leftover.ended", run=run_id)
-            await self._house.records.do(settle_cut, run_id, self._house.voice, time.time())
+            await self._house.records.do(self._settle_cut, run_id)
             log.info("run.cut", run=run_id, ended_processes=len(found))
         # What was written for engines to read (whole packs) belongs to runs that are over now.
         scratch = self._house.policy.scratch
@@ -77,6 +79,10 @@ class Worker:
         requeued = await self._house.records.do(turns.requeue_running)
         if requeued:
             log.info("turns.requeued", turns=list(requeued))
+
+    def _settle_cut(self, run_id: str) -> None:
+        settle_cut(run_id, self._house.voice, time.time())
+        usage.note_cut(run_id, self._house.purse.project_of, time.time())
 
     def _teller(self, conversation: Conversation) -> Teller:
         project = self._house.project_of(conversation.key)
@@ -99,12 +105,17 @@ class Worker:
         slots = self._house.slots
         room, wishes = slots.look()
         busy = tuple(turn.conversation_id for turn, _ in self._active.values())
-        claimed = await self._house.records.insist(claim_ready, room, wishes, busy, time.time())
+        now, house = time.time(), self._house
+        allowed = partial(may_begin, purse=house.purse, voice=house.voice, now=now)
+        claimed = await house.records.insist(claim_ready, room, wishes, busy, now, allowed)
         leases = slots.settle(
             claimed.granted,
             claimed.places,
             crowded=any(place not in wishes for place in claimed.left),
         )
+        if claimed.refused:
+            house.wake_delivery()
+            self.wake()  # for the next question of that conversation
         for ready, lease in zip(claimed.ready, leases, strict=True):
             turn, stops = ready.turn, Stops()
             log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)

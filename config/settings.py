@@ -26,6 +26,7 @@ from pydantic_settings.exceptions import SettingsError as Unreadable
 from config.tables import (
     CHANNEL,
     Access,
+    BudgetEntry,
     Channel,
     Context,
     Discord,
@@ -41,6 +42,7 @@ from config.tables import (
     Runs,
     Slack,
     Storage,
+    UsageSettings,
 )
 
 SECRET_KEYS = (
@@ -71,6 +73,8 @@ class Settings(BaseSettings):
     access: Access
     engines: Engines
     runs: Runs
+    usage: UsageSettings
+    budgets: tuple[BudgetEntry, ...] = ()
     context: Context
     memory: Memory
     permissions: Permissions
@@ -223,6 +227,8 @@ def _unknown(table: str, rest: list[str]) -> tuple[str, Iterable[str]]:
         return rest[-1], Project.model_fields
     if table == "engines":
         return rest[-1], EngineEntry.model_fields
+    if table == "budgets":
+        return rest[-1], BudgetEntry.model_fields
     if table == "channels":
         return rest[-1], Channel.model_fields
     if table == "roundtable" and rest[0] == "presets":

@@ -7,8 +7,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 # An id is told from a name where the platform's ids have a form; other chats may have any.
 _PLACE = r"slack:[A-Z][A-Z0-9_]*|discord:\d+|(?!slack:|discord:)[a-z][\w-]*:[^\s:]+"
@@ -132,6 +141,44 @@ class Runs(Section):
     idle_s: float = Field(gt=0)
     total_s: float = Field(gt=0)
     session_wait_s: float = Field(ge=0)
+
+
+class UsageSettings(Section):
+    timezone: str
+    viewers: tuple[str, ...]
+
+    @field_validator("timezone")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        try:
+            return value if not value or ZoneInfo(value) else ""
+        except (ValueError, OSError, ZoneInfoNotFoundError):
+            raise ValueError(
+                f'{value!r} is no zone of this host; use one such as "Europe/Berlin" or "UTC"'
+            ) from None
+
+    @field_validator("viewers")
+    @classmethod
+    def _shape(cls, value: Iterable[str]) -> Iterable[str]:
+        return _named(value)
+
+
+class BudgetEntry(Section):
+    of: Literal["everyone", "person", "channel", "engine", "project"]
+    name: str = ""
+    per: Literal["day", "week", "month"]
+    tokens: int = Field(default=0, ge=0)
+    cost_usd: float = Field(default=0.0, ge=0)
+
+    @model_validator(mode="after")
+    def _limits(self) -> BudgetEntry:
+        if not (self.tokens or self.cost_usd):
+            raise ValueError("a budget needs tokens, cost_usd or both")
+        if self.of == "everyone" and self.name:
+            raise ValueError('a budget of everyone has no name; of = "person" has one')
+        if self.of in ("person", "channel") and self.name and not CHANNEL.fullmatch(self.name):
+            raise ValueError(f'{self.name!r} is no id such as "slack:U123" or "slack:C123"')
+        return self
 
 
 class Context(Section):

@@ -39,6 +39,21 @@ class Room:
     people: Mapping[str, int] = field(default_factory=dict[str, int])
     conversations: Mapping[int, int] = field(default_factory=dict[int, int])
 
+    def has(self, engine: str) -> bool:
+        """Whether one more run of this engine may begin."""
+        return self.free > 0 and self.engines.get(engine, 1) > 0
+
+    def after(self, place: Place) -> Room:
+        """Once this one was served."""
+        now = max((0, *self.people.values(), *self.conversations.values())) + 1
+        left = self.engines.get(place.engine)
+        return Room(
+            self.free - 1,
+            self.engines if left is None else {**self.engines, place.engine: left - 1},
+            {**self.people, place.person: now},
+            {**self.conversations, place.conversation: now},
+        )
+
 
 def in_order(room: Room, waiting: Sequence[Place]) -> tuple[Place, ...]:
     """Who is served after whom, were there room: people in turn, their conversations in turn.
@@ -67,24 +82,13 @@ def choose(room: Room, waiting: Sequence[Place]) -> tuple[tuple[Place, ...], tup
 
     One whose engine is full is passed over: it keeps its place and holds back nobody else.
     """
-    free, engines = room.free, dict(room.engines)
-    people, conversations = dict(room.people), dict(room.conversations)
-    clock = max((0, *people.values(), *conversations.values()))
     left, taken = list(waiting), list[Place]()
-    while free > 0:
-        now = Room(free, engines, people, conversations)
-        fits = [place for place in left if engines.get(place.engine, 1) > 0]
-        if not fits:
-            break
-        place = in_order(now, fits)[0]
+    while fits := [place for place in left if room.has(place.engine)]:
+        place = in_order(room, fits)[0]
         left.remove(place)
         taken.append(place)
-        free -= 1
-        if place.engine in engines:
-            engines[place.engine] -= 1
-        clock += 1
-        people[place.person] = conversations[place.conversation] = clock
-    return tuple(taken), in_order(Room(free, engines, people, conversations), left)
+        room = room.after(place)
+    return tuple(taken), in_order(room, left)
 
 
 class Lease:

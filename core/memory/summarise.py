@@ -39,8 +39,10 @@ from core.model import (
     Usage,
 )
 from core.ports import Engine
-from core.records import topics
+from core.records import messages, topics, usage
 from core.records.thread import CannotWrite, Records
+from core.records.usage import Purse
+from core.spending import Subject
 
 log = structlog.get_logger()
 
@@ -68,8 +70,17 @@ class By:
 class Summariser:
     """``run`` until cancelled. It holds none of the slots, and asks only while one is free."""
 
-    def __init__(self, records: Records, by: By, *, scratch: Path, slots: Slots) -> None:
+    def __init__(
+        self,
+        records: Records,
+        by: By,
+        *,
+        scratch: Path,
+        slots: Slots,
+        purse: Purse = Purse(),  # noqa: B008 - frozen
+    ) -> None:
         self._records = records
+        self._purse = purse
         self._by = by
         self._scratch = scratch
         self._slots = slots
@@ -113,7 +124,7 @@ class Summariser:
 
     async def _conversation(self, conversation: int, at_least: int) -> None:
         for _ in range(PASSES):
-            asks = self._may_ask()
+            asks = self._may_ask() and await self._affords(conversation)
             span = await self._span(conversation, at_least, redo=asks)
             if not span or not await self._pass(conversation, span, at_least, asks=asks):
                 return
@@ -136,6 +147,21 @@ class Summariser:
 
     def _may_ask(self) -> bool:
         return self._by.engine is not None and time.monotonic() >= self._again_at
+
+    async def _affords(self, conversation: int) -> bool:
+        """Whether no budget that a pass falls under is used up, or reserved by what people ask."""
+        engine, purse = self._by.engine, self._purse
+        if engine is None or not purse.budgets:
+            return True
+
+        def left() -> bool:
+            key = messages.get_conversation(conversation).key
+            channel = f"{key.chat}:{key.channel}"
+            subject = Subject("", channel, purse.project_of(key), (engine.name,))
+            found = usage.standings(purse, subject, time.time())
+            return usage.spent(found, reserved=True) is None
+
+        return await self._records.do(left)
 
     # --- one pass ------------------------------------------------------------------------
 
@@ -184,26 +210,28 @@ class Summariser:
             receipt(pack),
             time.time(),
         )
+        used = Usage()
         try:
             await asyncio.to_thread(partial(scratch.mkdir, mode=0o700, parents=True))
             outcome = await self._run(engine, pass_id, pack, scratch)
+            used = outcome.usage
             made = parse(outcome.text, _worth_reading(span), engine.name)
-            written = await self._records.insist(_close, pass_id, span, made, outcome.usage)
+            written = await self._records.insist(self._close, pass_id, span, made, outcome.usage)
         except BadSummary as error:
-            await self._fail(pass_id, str(error), Usage())
+            await self._fail(pass_id, str(error), used)
             return False
         except (OSError, _NoAnswer) as error:
-            usage = error.usage if isinstance(error, _NoAnswer) else Usage()
-            await self._fail(pass_id, str(error), usage)
+            used = error.usage if isinstance(error, _NoAnswer) else Usage()
+            await self._fail(pass_id, str(error), used)
             return False
         except asyncio.CancelledError:
-            await asyncio.shield(self._fail(pass_id, "Moot was stopped", Usage(), "cut"))
+            await asyncio.shield(self._fail(pass_id, "Moot was stopped", used, "cut"))
             raise
         except CannotWrite:  # an hour of a full disk
             raise
         except Exception:  # whatever an answer may set off: the engine is not asked in a loop
             log.exception("topics.pass_broke", summary=pass_id)
-            await self._fail(pass_id, "an error inside Moot", Usage())
+            await self._fail(pass_id, "an error inside Moot", used)
             return False
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
@@ -236,9 +264,21 @@ class Summariser:
             raise _NoAnswer(outcome)
         return outcome
 
-    async def _fail(self, pass_id: str, error: str, usage: Usage, state: str = "failed") -> None:
+    async def _fail(self, pass_id: str, error: str, used: Usage, state: str = "failed") -> None:
         log.warning("topics.failed", summary=pass_id, state=state, error=error[:200])
-        await self._records.do(topics.fail_pass, pass_id, state, error[:500], usage, time.time())
+
+        def fail() -> None:
+            topics.fail_pass(pass_id, state, error[:500], used, time.time())
+            usage.note_pass(pass_id, used, state, self._purse.project_of, time.time())
+
+        await self._records.do(fail)
+
+    def _close(
+        self, pass_id: str, span: Sequence[Message], made: Sequence[Topic], used: Usage
+    ) -> bool:
+        written = _close(pass_id, span, made, used)
+        usage.note_pass(pass_id, used, "answered", self._purse.project_of, time.time())
+        return written
 
     def _log(
         self,

@@ -24,7 +24,7 @@ from core.records.tables.plans import (
     PlanRow,
     SubtaskRow,
 )
-from core.records.tables.usage import UsageRow
+from core.records.tables.usage import BudgetToldRow, UsageRow
 from core.records.tables.work import EngineSessionRow, PullRow, RunRow, TurnRow
 
 SCHEMA_VERSION = 2
@@ -55,6 +55,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     RequestRow,
     GrantRow,
     UsageRow,
+    BudgetToldRow,
 )
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "AttachmentRow",
     "AuditRow",
     "BranchRow",
+    "BudgetToldRow",
     "ConversationRow",
     "DecisionRow",
     "EngineSessionRow",

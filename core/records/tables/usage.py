@@ -36,4 +36,14 @@ class UsageRow(Table):
 
     class Meta:
         table_name = "usage"
-        indexes: ClassVar[Any] = ((("at",), False),)
+        indexes: ClassVar[Any] = ((("at",), False), (("engine", "at"), False))
+
+
+class BudgetToldRow(Table):
+    """That a budget's subject was told of its state in a span of time: once, across restarts."""
+
+    key = TextField(primary_key=True)
+    at = FloatField()
+
+    class Meta:
+        table_name = "budget_told"

@@ -1,0 +1,93 @@
+"""Budgets on the path of a turn: whether it may begin, what its runs used, who is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from core.model import Outcome, Participant, Step, Turn
+from core.records import messages, turns, usage
+from core.records.usage import Purse
+from core.spending import (
+    WARN_AT,
+    Standing,
+    Subject,
+    ended_text,
+    refused_text,
+    warned_text,
+)
+from core.turns.rounds import Teller, Voice, post_notice, show_header
+from core.words import retry_button
+
+
+def subject_of(turn: Turn, purse: Purse, *engines: str) -> Subject:
+    """Whose use the runs of a turn are, by these engines (none: by all of its seats)."""
+    key = messages.get_conversation(turn.conversation_id).key
+    channel = f"{key.chat}:{key.channel}"
+    seats = engines or tuple(seat.engine for seat in turn.seats)
+    return Subject(turn.asker_key, channel, purse.project_of(key), seats)
+
+
+def refuse(turn: Turn, purse: Purse, voice: Voice, now: float) -> bool:
+    """End a turn that falls under a budget with nothing left, with a word that says so and a Retry.
+
+    Whether it was so. Nothing of it is lost.
+    """
+    if not purse.budgets:
+        return False
+    found = usage.standings(purse, subject_of(turn, purse), now, without_turn=turn.id)
+    none_left = usage.spent(found)
+    if none_left is None or not turns.end_turn(turn.id, "failed", "a budget is used up", now):
+        return False
+    text = refused_text(_named(none_left, turn), purse.zone)
+    post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
+    show_header(replace(turn, state="failed"), voice, now)
+    return True
+
+
+def may_begin(turn: Turn, purse: Purse, voice: Voice, now: float) -> Literal["yes", "wait", "no"]:
+    """Whether a turn that waits may begin: not beyond a budget, with what runs under way may use.
+
+    ``wait``: the rest of a budget is reserved; ``no``: nothing is left, the turn is over.
+    """
+    if not purse.budgets:
+        return "yes"
+    if refuse(turn, purse, voice, now):
+        return "no"
+    found = usage.standings(purse, subject_of(turn, purse), now, without_turn=turn.id)
+    return "wait" if usage.spent(found, reserved=True) else "yes"
+
+
+def may_open(turn: Turn, step: Step, engine: str, purse: Purse, now: float) -> bool:
+    """Whether a further run of a roundtable may begin; if not, it holds no more rounds and says so.
+
+    What was begun is finished: follow-ups go on. A single question was asked when it was claimed.
+    """
+    if not purse.budgets or turn.kind != "roundtable" or step.hop:
+        return True
+    subject = subject_of(turn, purse, engine)
+    found = usage.standings(purse, subject, now, without_turn=turn.id)
+    if (none_left := usage.spent(found, reserved=True)) is None:
+        return True
+    turns.set_spent(turn.id, ended_text(_named(none_left, turn), purse.zone))
+    return False
+
+
+def note(
+    run_id: str, turn: Turn, seat: Participant, outcome: Outcome, purse: Purse, teller: Teller
+) -> None:
+    """Write what a run used; the thread is told once when most, or all, of a budget is used."""
+    now = teller.now
+    usage.note_run(run_id, turn, seat, outcome, teller.project.name, now)
+    if not purse.budgets:
+        return
+    for standing in usage.standings(purse, subject_of(turn, purse, seat.engine), now):
+        level = "full" if standing.share >= 1 else "most" if standing.share >= WARN_AT else ""
+        if level and usage.first_time(standing, level, now):
+            text = warned_text(_named(standing, turn), purse.zone)
+            post_notice(turn, text, teller.voice, now)
+
+
+def _named(standing: Standing, turn: Turn) -> Standing:
+    """With the name of the person as it is now."""
+    return replace(standing, called=turn.asker) if standing.budget.of == "person" else standing
