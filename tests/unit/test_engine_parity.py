@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from importlib import import_module
 
 import pytest
@@ -48,12 +49,20 @@ def asking(name: str, facts, *, known: Known | None = None, variant="hosted") ->
     return ways_to_ask(pack, request, engine.traits, (), (), session)[0]
 
 
+def told_in_a_dialogue(name: str, task: EngineTask) -> str:
+    """The text that Codex's turn begins with."""
+    reader = import_module(f"core.engines.{name}").ENGINE(EngineConfig()).reader(task)
+    reader.receive(b'{"id": 2, "result": {"thread": {"id": "T1"}}}\n')
+    *_, turn = reader.to_send().splitlines()
+    return json.loads(turn)["params"]["input"][0]["text"]
+
+
 def received(name: str, way: Asking) -> tuple[str, str]:
     """What the CLI is given, apart: the context and the person's text."""
     task = EngineTask("run-1", "", "", cwd="/w", scratch="/s")
     plan = import_module(f"core.engines.{name}").ENGINE(EngineConfig()).start(way.of(task))
     assert isinstance(plan, Spawn)
-    stdin = plan.stdin.decode()
+    stdin = plan.stdin.decode() or told_in_a_dialogue(name, way.of(task))
     if "--append-system-prompt-file" in plan.argv:
         named = plan.argv[plan.argv.index("--append-system-prompt-file") + 1]
         context = plan.files[named.removeprefix("/s/")].decode()

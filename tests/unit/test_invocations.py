@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.engines.claude import disarm
+from core.engines.codex import Codex
 from core.engines.process.environment import bypass_proxy
 from core.model import EngineConfig, EngineTask, Permission, PullAccess, Spawn
 from core.turns.in_run import DEADLINE_S
@@ -17,12 +18,44 @@ CLIS = ("claude", "codex", "gemini", "opencode")
 PERMISSIONS: tuple[Permission, ...] = ("plan", "edit", "full")
 
 
-def start(name: str, config: EngineConfig | None = None, **fields: Any) -> Spawn:
-    task = EngineTask(**{
+def task_of(**fields: Any) -> EngineTask:
+    return EngineTask(**{
         "run_id": "run-1", "context": "THE CONTEXT", "prompt": "--the prompt", "cwd": "/w",
         "scratch": "/s", **fields,
     })  # fmt: skip
-    return import_module(f"core.engines.{name}").ENGINE(config or EngineConfig()).start(task)
+
+
+def start(name: str, config: EngineConfig | None = None, **fields: Any) -> Spawn:
+    engine = import_module(f"core.engines.{name}").ENGINE(config or EngineConfig())
+    return engine.start(task_of(**fields))
+
+
+def codex_says(config: EngineConfig | None = None, **fields: Any) -> list[dict[str, Any]]:
+    """All that the other side hears until its turn has begun, in order."""
+    task = task_of(**fields)
+    reader = Codex(config or EngineConfig()).reader(task)
+    said = reader.to_send()
+    thread = {"id": 2, "result": {"thread": {"id": task.resume or "T1"}}}
+    reader.receive(json.dumps(thread).encode() + b"\n")
+    return [json.loads(line) for line in (said + reader.to_send()).splitlines()]
+
+
+def codex_opens(config: EngineConfig | None = None, **fields: Any) -> dict[str, Any]:
+    """How Codex is told to open its thread."""
+    return codex_says(config, **fields)[2]["params"]
+
+
+def codex_is_told(**fields: Any) -> bytes:
+    """The words that Codex's turn begins with."""
+    *_, turn = codex_says(**fields)
+    return turn["params"]["input"][0]["text"].encode()
+
+
+def told_model(name: str, config: EngineConfig, **fields: Any) -> tuple[str, ...]:
+    """Where an engine's model stands."""
+    if name == "codex":
+        return (codex_opens(config, **fields)["model"],)
+    return start(name, config, **fields).argv
 
 
 @pytest.mark.parametrize("name", [*CLIS, "rehearsal"])
@@ -31,8 +64,9 @@ def test_words_are_never_arguments(name: str, permission: Permission) -> None:
     plan = start(name, permission=permission)
     assert not [a for a in plan.argv if "CONTEXT" in a or "the prompt" in a]
     assert plan.cwd == "/w"
-    assert b"--the prompt" in plan.stdin
-    assert b"THE CONTEXT" in plan.stdin + b"".join(plan.files.values())
+    said = plan.stdin or codex_is_told(permission=permission)
+    assert b"--the prompt" in said
+    assert b"THE CONTEXT" in said + b"".join(plan.files.values())
 
 
 @pytest.mark.parametrize("name", CLIS)
@@ -40,9 +74,9 @@ def test_settings_are_passed_on(name: str) -> None:
     config = EngineConfig(path="/opt/x", model="m1", args=("--extra", "1"), env=("ACME_KEY",))
     plan = start(name, config)
     assert plan.argv[0] == "/opt/x"
-    assert "m1" in plan.argv
+    assert "m1" in told_model(name, config)
     assert "--extra" in plan.argv
-    assert "m2" in start(name, config, model="m2").argv
+    assert "m2" in told_model(name, config, model="m2")
     assert "ACME_KEY" in import_module(f"core.engines.{name}").ENGINE(config).env_names
 
 
@@ -50,14 +84,6 @@ def test_settings_are_passed_on(name: str) -> None:
     ("name", "modes"),
     [
         ("claude", ("plan", "acceptEdits", "bypassPermissions")),
-        (
-            "codex",
-            (
-                'sandbox_mode="read-only"',
-                'sandbox_mode="workspace-write"',
-                'sandbox_mode="danger-full-access"',
-            ),
-        ),
         ("gemini", ("plan", "auto_edit", "yolo")),
     ],
 )
@@ -67,6 +93,25 @@ def test_permissions_on_the_command_line(name: str, modes: tuple[str, ...]) -> N
             argv = start(name, permission=permission, resume=resume).argv
             assert mode in argv
             assert not (set(modes) - {mode}) & set(argv)
+
+
+@pytest.mark.parametrize("resume", ["", "T0"])
+@pytest.mark.parametrize(
+    ("permission", "sandbox", "policy"),
+    [
+        ("plan", "read-only", "never"),
+        ("ask", "read-only", "on-request"),
+        ("edit", "workspace-write", "never"),
+        ("full", "danger-full-access", "never"),
+    ],
+)
+def test_permissions_of_a_thread_of_codex(
+    permission: Permission, sandbox: str, policy: str, resume: str
+) -> None:
+    opened = codex_opens(permission=permission, resume=resume)
+    assert (opened["sandbox"], opened["approvalPolicy"]) == (sandbox, policy)
+    assert opened["approvalsReviewer"] == "user"
+    assert opened["cwd"] == "/w"
 
 
 def test_opencode_never_keeps_its_own_permissions() -> None:
@@ -90,26 +135,29 @@ def test_sessions() -> None:
         resumed = start(name, resume="S1").argv
         assert resumed[resumed.index("--resume") + 1] == "S1"
         assert "--session-id" not in resumed
-    assert start("codex", resume="T1").argv[1:3] == ("exec", "resume")
-    assert start("codex", resume="T1").argv[-2:] == ("T1", "-")
+    hello, ready, opened, turn = codex_says(resume="T0")
+    assert (hello["method"], ready["method"]) == ("initialize", "initialized")
+    assert (opened["method"], opened["params"]["threadId"]) == ("thread/resume", "T0")
+    assert (turn["method"], turn["params"]["threadId"]) == ("turn/start", "T0")
+    assert [said["method"] for said in codex_says()][2] == "thread/start"
     argv = start("opencode", resume="ses_1").argv
     assert argv[argv.index("--session") + 1] == "ses_1"
 
 
 def test_a_passing_job_gets_no_tools_and_leaves_no_session_where_the_cli_can() -> None:
-    claude, codex = (start(name, passing=True).argv for name in ("claude", "codex"))
+    claude = start("claude", passing=True).argv
     assert claude[claude.index("--tools") + 1] == ""
     assert claude[claude.index("--permission-mode") + 1] == "dontAsk"
     assert {"--strict-mcp-config", "--no-session-persistence"} <= set(claude)
-    assert "--ephemeral" in codex
-    for name in ("claude", "codex"):
-        kept = start(name).argv
-        assert not {"--tools", "--no-session-persistence", "--ephemeral"} & set(kept)
+    assert not {"--tools", "--no-session-persistence"} & set(start("claude").argv)
+    assert codex_opens(passing=True)["ephemeral"] is True
+    assert "ephemeral" not in codex_opens()
 
 
 def test_a_follow_up_without_context() -> None:
-    for name in ("codex", "gemini", "opencode"):
+    for name in ("gemini", "opencode"):
         assert start(name, context="", resume="S").stdin == b"--the prompt"
+    assert codex_is_told(context="", resume="S") == b"--the prompt"
     plan = start("claude", context="", resume="S")
     assert plan.files == {}
     assert "--append-system-prompt-file" not in plan.argv
@@ -119,7 +167,8 @@ def test_a_follow_up_without_context() -> None:
 def test_what_is_new_to_a_session_goes_with_the_prompt(name: str) -> None:
     plan = start(name, resume="S1")
     assert plan.files == {}
-    assert plan.stdin == b"THE CONTEXT\n\n---\n\n--the prompt"
+    said = plan.stdin or codex_is_told(resume="S1")
+    assert said == b"THE CONTEXT\n\n---\n\n--the prompt"
 
 
 def test_claude_reads_no_file_because_a_prompt_names_it() -> None:
@@ -142,7 +191,8 @@ def test_claude_takes_no_prompt_for_a_command(prompt: str, sent: str) -> None:
 
 def test_half_characters_can_be_sent() -> None:
     for name in CLIS:
-        assert start(name, prompt="a\ud83d", context="b\ud83d").stdin
+        half = {"prompt": "a\ud83d", "context": "b\ud83d"}
+        assert start(name, **half).stdin or codex_is_told(**half)
 
 
 PULLS = PullAccess("http://127.0.0.1:4711/mcp", "the-token-of-this-run")

@@ -26,19 +26,38 @@ def claude_says(text: str) -> dict[str, Any]:
     return {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}
 
 
+def codex(method: str, **params: Any) -> dict[str, Any]:
+    return {"method": method, "params": {"threadId": "T1", "turnId": "U1", **params}}
+
+
 def codex_says(text: str) -> dict[str, Any]:
-    return {"type": "item.completed", "item": {"type": "agent_message", "text": text}}
+    return codex("item/completed", item={"type": "agentMessage", "id": "m", "text": text})
 
 
-STARTED = {"type": "thread.started", "thread_id": "T1"}
+def codex_ends(status: str = "completed", **more: Any) -> dict[str, Any]:
+    return codex("turn/completed", turn={"id": "U1", "status": status, **more})
+
+
+def codex_used(tokens: int) -> dict[str, Any]:
+    used = {"inputTokens": tokens, "outputTokens": tokens, "cachedInputTokens": 0}
+    return codex("thread/tokenUsage/updated", tokenUsage={"total": used, "last": used})
+
+
+def codex_trouble(message: str, *, will_retry: bool, info: Any = "other") -> dict[str, Any]:
+    error = {"message": message, "codexErrorInfo": info}
+    return codex("error", error=error, willRetry=will_retry)
+
+
+STARTED = {"id": 2, "result": {"thread": {"id": "T1"}}}
+TURN = {"id": 3, "result": {"turn": {"id": "U1"}}}
 INIT = {"type": "system", "subtype": "init", "session_id": "S1"}
 
 
 def test_c101_a_failed_turn_with_exit_0_is_a_failure() -> None:
+    error = {"message": "Selected model is at capacity", "codexErrorInfo": "serverOverloaded"}
     outcome, _ = play(
-        "codex", STARTED, {"type": "turn.started"}, codex_says("Half of it"),
-        {"type": "error", "message": "Selected model is at capacity"},
-        {"type": "turn.failed", "error": {"message": "Selected model is at capacity"}},
+        "codex", STARTED, codex_says("Half of it"), codex("error", error=error, willRetry=False),
+        codex_ends("failed", error=error),
     )  # fmt: skip
     assert (outcome.kind, outcome.text) == ("overloaded", "Half of it")
     assert "capacity" in outcome.detail
@@ -46,9 +65,8 @@ def test_c101_a_failed_turn_with_exit_0_is_a_failure() -> None:
 
 def test_c102_hiccups_are_progress_only() -> None:
     outcome, events = play(
-        "codex", STARTED, {"type": "error", "message": "stream lost, retry 1/5"},
-        {"type": "error", "message": "stream lost, retry 2/5"}, codex_says("ok"),
-        {"type": "turn.completed", "usage": {"input_tokens": 5, "output_tokens": 1}},
+        "codex", STARTED, codex_trouble("Reconnecting... 1/5", will_retry=True),
+        codex_trouble("Reconnecting... 2/5", will_retry=True), codex_says("ok"), codex_ends(),
     )  # fmt: skip
     assert (outcome.kind, outcome.text, outcome.unclean) == ("answered", "ok", False)
     assert [e.kind for e in events].count("retry") == 2
@@ -56,8 +74,7 @@ def test_c102_hiccups_are_progress_only() -> None:
 
 @pytest.mark.parametrize(("used", "words"), [(0, "limit"), (9, "wrote no text")])
 def test_c103_a_silent_turn_is_reported(used: int, words: str) -> None:
-    usage = {"input_tokens": used, "output_tokens": used}
-    outcome, _ = play("codex", STARTED, {"type": "turn.completed", "usage": usage})
+    outcome, _ = play("codex", STARTED, TURN, codex_used(used), codex_ends())
     assert outcome.kind == "empty"
     assert words in outcome.detail
 
@@ -95,7 +112,7 @@ def test_c109_a_quota_notice_is_no_answer(text: str) -> None:
     outcome, _ = play("claude", INIT, claude_says(text), result)
     assert (outcome.kind, outcome.text) == ("quota", "")
     assert outcome.reset_at
-    outcome, _ = play("codex", STARTED, codex_says(text), {"type": "turn.completed"})
+    outcome, _ = play("codex", STARTED, codex_says(text), codex_ends())
     assert outcome.kind == "quota"
 
 

@@ -38,10 +38,10 @@ def recording(case: str) -> tuple[dict[str, Any], bytes, str]:
 
 def task(meta: dict[str, Any]) -> EngineTask:
     resumed = {"--resume", "resume", "--session"} & set(meta.get("argv", ()))
+    fields = {"resume": "earlier" if resumed else "", **meta.get("task", {})}
     return EngineTask(
-        run_id="r", context="c", prompt="p", cwd="/w", scratch="/s",
-        resume="earlier" if resumed else "", model="fake-coder:7b",
-    )  # fmt: skip
+        run_id="r", context="c", prompt="p", cwd="/w", scratch="/s", model="fake-coder:7b", **fields
+    )
 
 
 def ending(meta: dict[str, Any], stderr: str) -> Exit:

@@ -1,0 +1,207 @@
+"""What Codex asks its client while it works, and how it is answered. PURE.
+
+Each ``of_...`` takes the request's parameters and gives what people are asked, with a function
+that turns their verdict into Codex's own answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import cast
+
+from core.engines.codex.items import bare
+from core.model import AskedQuestion, EngineRequest, Verdict
+from core.streams import JsonObject, get, list_of, text_of
+
+MAX_DETAIL_CHARS = 8000
+NOBODY = "Nobody answered. Go on with your best judgement, and say what you assumed."
+NO_SECRETS = "Secrets cannot be asked for in a chat. Go on without, or say what has to be set up."
+
+Answer = Callable[[Verdict], JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request of Codex's: what people are asked, and its answer for their verdict."""
+
+    request: EngineRequest
+    answer: Answer
+
+
+def decision(verdict: Verdict) -> JsonObject:
+    """The answer to a request for leave: a declined command is told to the model, which goes on."""
+    words = {"once": "accept", "session": "acceptForSession"}
+    return {"decision": words.get(verdict.choice, "decline")}
+
+
+def of_command(request_id: str, params: object) -> Ask:
+    """A command that is to run outside of the sandbox, or a host that is to be reached."""
+    command = bare(text_of(params, "command"))
+    folder, reason = text_of(params, "cwd"), text_of(params, "reason")
+    host = text_of(params, "networkApprovalContext", "host")
+    if text_of(params, "kind") == "writeStdin":  # what it types into a program that runs
+        request = EngineRequest(
+            request_id, tool="write_stdin", about=one_line(command),
+            detail=details(reason, command),
+        )  # fmt: skip
+    elif host:
+        request = EngineRequest(
+            request_id, tool="network", about=one_line(host), detail=details(reason, command),
+            scope=f"network:{host}", scope_label=f"connections to {one_line(host)}",
+        )  # fmt: skip
+    else:
+        request = EngineRequest(
+            request_id, tool="command_execution", about=one_line(command),
+            detail=details(reason, command, f"in {folder}" if folder else ""),
+            scope=f"command:{folder}:{command}", scope_label="exactly this command",
+        )  # fmt: skip
+    return Ask(request, decision)
+
+
+def of_files(request_id: str, params: object, changes: list[JsonObject]) -> Ask:
+    """Files that are to be changed; ``changes`` are those of the item that the request names."""
+    paths = [text_of(change, "path") for change in changes]
+    moved = [text_of(change, "kind", "move_path") for change in changes]
+    folder = folder_of([path for path in (*paths, *moved) if path])
+    diffs = (f"{change_line(change)}\n{text_of(change, 'diff')}" for change in changes)
+    request = EngineRequest(
+        request_id, tool="file_change", about=one_line(", ".join(paths)),
+        detail=details(text_of(params, "reason"), *diffs),
+        scope=f"files:{folder}" if folder else "",
+        scope_label=f"changes to files in {one_line(folder)}" if folder else "",
+    )  # fmt: skip
+    return Ask(request, decision)
+
+
+def change_line(change: object) -> str:
+    """``add /w/a.txt``; with where to, for a file that is moved."""
+    to = text_of(change, "kind", "move_path")
+    what = text_of(change, "kind", "type") or "change"
+    return f"{what} {text_of(change, 'path')}" + (f" -> {to}" if to else "")
+
+
+def folder_of(paths: list[str]) -> str:
+    """The deepest folder that all ``paths`` lie in; "" for none or paths that are not absolute."""
+    folders = [PurePosixPath(path).parent for path in paths]
+    if not folders or not all(path.startswith("/") and ".." not in path for path in paths):
+        return ""
+    common = folders[0]
+    while not all(folder.is_relative_to(common) for folder in folders):
+        common = common.parent
+    return str(common)
+
+
+def of_mcp(request_id: str, params: object) -> Ask | None:
+    """A tool of an MCP server that is to be called; ``None`` where the server itself asks."""
+    if text_of(params, "_meta", "codex_approval_kind") != "mcp_tool_call":
+        return None
+    server, tool = text_of(params, "serverName"), text_of(params, "_meta", "tool_name")
+    given = get(params, "_meta", "tool_params")
+    lasts = get(params, "_meta", "persist")
+    for_session = isinstance(lasts, list) and "session" in lasts
+
+    def answer(verdict: Verdict) -> JsonObject:
+        if verdict.choice not in ("once", "session"):
+            return NO_ELICITATION
+        kept = verdict.choice == "session" and for_session
+        return {"action": "accept", "content": None, "_meta": KEPT if kept else None}
+
+    request = EngineRequest(
+        request_id, tool="mcp_tool_call", about=one_line(f"{server} {tool}"),
+        detail=details(text_of(params, "message"), json.dumps(given, ensure_ascii=False, indent=1)),
+        scope=f"mcp:{server}:{tool}",
+        scope_label=f"the tool {one_line(tool)} of the MCP server {one_line(server)}",
+    )  # fmt: skip
+    return Ask(request, answer)
+
+
+NO_ELICITATION: JsonObject = {"action": "decline", "content": None, "_meta": None}
+KEPT: JsonObject = {"persist": "session"}
+
+
+def of_wider_permissions(request_id: str, params: object) -> Ask:
+    """More than the sandbox allows, for the rest of the turn."""
+    wanted = get(params, "permissions")
+    told = cast("JsonObject", wanted) if isinstance(wanted, dict) else {}
+    held = {name: value for name, value in told.items() if value is not None}
+
+    def answer(verdict: Verdict) -> JsonObject:
+        given = held if verdict.choice in ("once", "session") else {}
+        return {"permissions": given, "scope": "turn"}
+
+    request = EngineRequest(
+        request_id, tool="request_permissions", about="wider permissions for the rest of this run",
+        detail=details(text_of(params, "reason"), json.dumps(held, ensure_ascii=False, indent=1)),
+    )  # fmt: skip
+    return Ask(request, answer)
+
+
+def of_questions(request_id: str, params: object) -> Ask | JsonObject:
+    """The agent's own questions; or the answer at once, where nothing of it can be asked here."""
+    asked = list_of(params, "questions")
+    ids = [text_of(q, "id") for q in asked]
+    secret = [get(q, "isSecret") is True for q in asked]
+    open_ids = [name for name, hidden in zip(ids, secret, strict=True) if not hidden]
+    closed: JsonObject = {
+        name: note(NO_SECRETS) for name, hidden in zip(ids, secret, strict=True) if hidden
+    }
+    if not open_ids:
+        return {"answers": closed}
+
+    def answer(verdict: Verdict) -> JsonObject:
+        if verdict.choice != "answer":
+            return {
+                "answers": {**closed, **{name: note(verdict.note or NOBODY) for name in open_ids}}
+            }
+        picked = [*verdict.answers, *[()] * len(open_ids)]
+        given = {
+            name: {"answers": list(words)} if words else note(NOBODY)
+            for name, words in zip(open_ids, picked, strict=False)
+        }
+        return {"answers": {**closed, **given}}
+
+    questions = tuple(question(q) for q, hidden in zip(asked, secret, strict=True) if not hidden)
+    request = EngineRequest(
+        request_id, kind="question", tool="request_user_input", about=one_line(questions[0].text),
+        questions=questions,
+    )  # fmt: skip
+    return Ask(request, answer)
+
+
+def note(text: str) -> JsonObject:
+    """An answer that is none of the options, in the form that Codex tells its model of."""
+    return {"answers": [f"user_note: {text}"]}
+
+
+def question(asked: object) -> AskedQuestion:
+    """One question as people are asked it."""
+    options = tuple(
+        (text_of(option, "label"), text_of(option, "description"))
+        for option in list_of(asked, "options")
+        if text_of(option, "label")
+    )
+    return AskedQuestion(text_of(asked, "question"), text_of(asked, "header"), options)
+
+
+# --- words --------------------------------------------------------------------------------
+
+
+def visible(text: str) -> str:
+    """``text`` with what cannot be seen written out: nobody approves what is hidden from them."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{{{ord(c):x}}}" for c in text)
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, cut where it is long."""
+    line = " ".join(visible(text).split())
+    return line if len(line) <= 200 else line[:199] + "…"
+
+
+def details(*parts: str) -> str:
+    """The parts that hold anything, one below the other; what is left out is said."""
+    text = "\n\n".join(visible(part).strip("\n") for part in parts if part.strip())
+    left = len(text) - MAX_DETAIL_CHARS
+    return text if left <= 0 else f"{text[:MAX_DETAIL_CHARS]}\n[{left:,} more characters]"
