@@ -329,6 +329,7 @@ def _policy(settings: Settings, persona_folder: Path) -> Policy:
         max_in_run=settings.pull.max_in_run,
         roundtable=settings.permissions.roundtable,
         limits=Limits(idle_s=runs.idle_s, total_s=runs.total_s),
+        retries=runs.retries,
         scratch=settings.storage.dir / "scratch",
         persona_folder=persona_folder,
     )

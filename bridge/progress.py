@@ -134,6 +134,8 @@ def _doing(event: EngineEvent) -> str | None:
             return "writing"
         case "retry" if event.name == "session":
             return "waiting for another run that uses its session"
+        case "retry" if event.name == "again":
+            return event.text
         case "retry":
             return "waiting for the model"
         case _:

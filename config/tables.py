@@ -141,6 +141,7 @@ class Runs(Section):
     idle_s: float = Field(gt=0)
     total_s: float = Field(gt=0)
     session_wait_s: float = Field(ge=0)
+    retries: int = Field(ge=0, le=5)
 
 
 class UsageSettings(Section):

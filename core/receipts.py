@@ -50,6 +50,8 @@ def say_receipt(run: dict[str, Any]) -> str:
         lines += ["", f"Delivery: {how}"]  # a paragraph: Markdown joins lines of one
     for vain in run.get("before", ()):
         lines += ["", f"Sent before in vain: {vain['chars']:,} characters ({vain['why']})"]
+    if retries := run.get("retries"):
+        lines += ["", f"Tried again {len(retries)}x: {', '.join(r['why'] for r in retries)}"]
     lines += ["", *_section_rows(run["sections"])]
     if run.get("announced"):
         lines.append(f"\nAnnounced, to be pulled: {', '.join(run['announced'])}")

@@ -73,6 +73,17 @@ def retry_button(turn_id: int) -> Button:
     return Button(f"retry:{turn_id}", "Retry", "primary")
 
 
+def quota_buttons(turn_id: int, others: Sequence[str]) -> tuple[Button, ...]:
+    """What can be done when an engine's quota is used up: ask another one, or try all the same."""
+    asks = [Button(f"other:{turn_id}:{name}", f"Ask {name}", "primary") for name in others[:3]]
+    return (*asks, Button(f"anyway:{turn_id}", "Try anyway"))
+
+
+def ask_others_text(others: Sequence[str]) -> str:
+    """The same to type."""
+    return f" `!ask --engine {others[0]} …` asks {others[0]}." if others else ""
+
+
 def seat_name(seat: Participant) -> str:
     """``architect (claude)``, or just the engine's name."""
     return f"{seat.persona} ({seat.engine})" if seat.persona else seat.engine

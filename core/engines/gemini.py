@@ -67,7 +67,7 @@ class Gemini:
         if task.resume:
             argv += ["--resume", task.resume]
         else:
-            argv += ["--session-id", str(uuid.uuid5(_SPACE, task.run_id))]
+            argv += ["--session-id", str(uuid.uuid5(_SPACE, task.mark))]
         argv += self.config.args
         env = {
             "GEMINI_CLI_NO_RELAUNCH": "true",  # else a second process, deaf to interrupts

@@ -92,6 +92,7 @@ class EngineTask:
         pulls: where it may Pull in the run, for an engine with that trait; ``None``: by markers.
         passing: a job that needs no tools, and whose session nobody goes on with: an engine that
             can gives it none, and keeps nothing of it on disk.
+        attempt: how often this was tried before in this run: each attempt is a session of its own.
         asks: people can be asked while it works (``EngineRequest``). In the mode ``ask`` it always
             is so; in another one it is about the agent's questions only. Where it is not, tools
             that would wait for a person are switched off.
@@ -108,6 +109,12 @@ class EngineTask:
     pulls: PullAccess | None = None
     passing: bool = False
     asks: bool = False
+    attempt: int = 0
+
+    @property
+    def mark(self) -> str:
+        """Names this attempt: what a session's id may be made of."""
+        return f"{self.run_id}-{self.attempt}" if self.attempt else self.run_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,13 @@ def set_receipt(run_id: str, receipt: dict[str, Any], why: str) -> None:
     RunRow.change(run_id, receipt=json.dumps(told, ensure_ascii=False), chars=chars)
 
 
+def add_retry(run_id: str, why: str, wait_s: float) -> None:
+    """The run is tried again after ``wait_s``, because of ``why`` (an outcome): it counts."""
+    told = json.loads(RunRow.get_by_id(run_id).receipt)
+    told["retries"] = [*told.get("retries", ()), {"why": why, "wait_s": round(wait_s, 1)}]
+    RunRow.change(run_id, receipt=json.dumps(told, ensure_ascii=False))
+
+
 _is_open = Prepared(
     RunRow,
     lambda run: RunRow.select(RunRow.id).where(

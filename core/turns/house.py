@@ -83,7 +83,8 @@ class Progress(Protocol):
 class Policy:
     """What the turn path needs of the settings. Sizes in characters.
 
-    ``max_followups`` are hops of one seat in one round, ``max_in_run`` Pulls while a run works.
+    ``max_followups`` are hops of one seat in one round, ``max_in_run`` Pulls while a run works,
+    ``retries`` further tries of a run that failed in a way that passes.
     ``roundtable`` is what a run at a roundtable may do at most. ``sessions``: whether a
     participant's engine session goes on from turn to turn.
     """
@@ -96,6 +97,7 @@ class Policy:
     scratch: Path
     persona_folder: Path
     max_in_run: int = 20
+    retries: int = 2
     roundtable: Permission = "plan"
     sessions: bool = True
 

@@ -45,6 +45,8 @@ from core.turns.rounds import (
 )
 from core.turns.work import unread_text
 from core.words import (
+    ask_others_text,
+    quota_buttons,
     FRESH,
     in_run_text,
     label_of,
@@ -64,7 +66,8 @@ class Closing:
 
     ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says why the question had to
     be put another way (a key of ``core.words.FRESH``; "" = it had not); ``told_back`` that blocks
-    which did not parse were told back in this chain already.
+    which did not parse were told back in this chain already; ``others`` are engines that could be
+    asked instead of one whose quota is used up.
     """
 
     run_id: str
@@ -76,6 +79,7 @@ class Closing:
     fresh: str
     max_followups: int
     told_back: bool = False
+    others: tuple[str, ...] = ()
 
 
 def open_step(
@@ -326,7 +330,12 @@ class _Say:
             label = label_of(turn, seat, self.closing.step.round) + " · broken off"
             self._post("answer", self._spoken(visible, label))
         reason = explain(seat.engine, self.closing.outcome)
-        buttons = () if turn.kind == "roundtable" else (retry_button(turn.id),)
+        used_up = self.closing.outcome.kind == "quota"
+        buttons = (retry_button(turn.id),)
+        if used_up:
+            reason += ask_others_text(self.closing.others)
+            buttons = quota_buttons(turn.id, self.closing.others)
+        buttons = () if turn.kind == "roundtable" else buttons
         more = turn.kind == "roundtable" and self.closing.step.round + 1 < turn.rounds
         sits_out = more and self.closing.outcome.kind in LASTING
         rest = " It sits out the rounds to come." if sits_out else ""

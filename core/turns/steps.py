@@ -40,7 +40,7 @@ from core.model import (
 from core.permissions import held_to, lowest
 from core.ports import Engine
 from core.pull import identity
-from core.records import runs, sessions
+from core.records import parked, runs, sessions
 from core.table import speaker
 from core.turns.asking import IN_USE, Asking, Sitting, session_key, ways_to_ask
 from core.turns.budgets import may_open, note
@@ -195,12 +195,15 @@ class Table:
             fresh,
             self.house.policy.max_followups,
             told_back=any(run.faults for run in chain),
+            others=await who_else(self.house, seat.engine, outcome),
         )
         teller = Teller(self.project, self.house.voice, time.time())
 
         def close() -> RunState:
             closed = close_step(closing, teller)
             sitting.settle(outcome, visible_of(outcome.text))
+            if outcome.kind == "answered":
+                parked.unpark(seat.engine, seat.model)
             note(run_id, self.turn, self._modelled(seat), outcome, self.house.purse, teller)
             return closed
 
@@ -314,7 +317,7 @@ class Table:
         first, *rest = asking
         failed = why = ""
         try:
-            outcome = await self._run(engine, first.of(task), how)
+            outcome = await self._patiently(engine, first.of(task), how)
         except _InUse as other:
             outcome, failed = Outcome("session-lost"), IN_USE[other.by.by]
         for way in rest:
@@ -323,7 +326,8 @@ class Table:
                 why = "reduced" if way.reduced else failed
                 await self._rotate(how, way, failed)
                 failed = ""
-                outcome = await self._run(engine, way.of(task), replace(how, gate=_open_gate))
+                again = replace(how, gate=_open_gate)
+                outcome = await self._patiently(engine, way.of(task), again)
         return outcome, why
 
     async def _rotate(self, how: _How, way: Asking, why: str) -> None:
@@ -336,7 +340,18 @@ class Table:
         await self.house.records.do(rotate)
         log.info("run.again", engine=how.request.participant.engine, why=why, reduced=way.reduced)
 
-    async def _run(self, engine: Engine, task: EngineTask, how: _How) -> Outcome:
+    async def _patiently(self, engine: Engine, task: EngineTask, how: _How) -> Outcome:
+        async def run_once(number: int, watch: Callable[[EngineEvent], None]) -> Outcome:
+            here = replace(how, gate=_open_gate) if number else how
+            return await self._run(engine, replace(task, attempt=number), here, watch)
+
+        return await ask_patiently(
+            engine.name, task, self.house, gate=how.gate, cancel=self.cancel, run_once=run_once
+        )
+
+    async def _run(
+        self, engine: Engine, task: EngineTask, how: _How, watch: Callable[[EngineEvent], None]
+    ) -> Outcome:
         records, progress, sitting = self.house.records, self.house.progress, how.sitting
         saving: list[asyncio.Task[None]] = []
         asking = Requests(task.run_id, self.turn, how.step, sitting, self.house, self.lease)
@@ -355,6 +370,7 @@ class Table:
             sitting.named(name)
 
         def on_event(event: EngineEvent) -> None:
+            watch(event)
             sitting.heard(event.kind)
             if event.kind == "started" and event.text:
                 saving.append(asyncio.ensure_future(records.do(named, event.text)))

@@ -83,7 +83,7 @@ class Claude:
         if task.resume:
             argv += ["--resume", task.resume]
         else:
-            argv += ["--session-id", str(uuid.uuid5(_SPACE, task.run_id))]
+            argv += ["--session-id", str(uuid.uuid5(_SPACE, task.mark))]
         prompt = joined(task.context, task.prompt) if task.resume else task.prompt
         if task.context and not task.resume:
             files[_CONTEXT_FILE] = task.context.replace("\0", "").encode("utf-8", "replace")

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import aiohttp
 
@@ -65,6 +65,16 @@ class Probed(Protocol):
     def ping(self) -> Ping | None:
         """How a model API is asked whether it is up; ``None`` for a CLI."""
         ...
+
+
+def could_run(engine: Any, environ: Mapping[str, str]) -> bool:
+    """Whether a CLI is there and not known to be signed out, without starting it; blocks shortly.
+
+    False for what is no CLI (a model's API, the rehearsal): that takes more than a look.
+    """
+    if not getattr(engine, "programs", ()) or find(engine, environ) is None:
+        return False
+    return engine.signed_in(environ, _reader(environ)) is True
 
 
 async def probe(engine: Probed, environ: Mapping[str, str] | None = None) -> EngineInfo:

@@ -59,7 +59,7 @@ class Rehearsal:
             "prompt": task.prompt,
             "context": task.context,
             "permission": task.permission,
-            "session": task.resume or str(uuid.uuid5(_SPACE, task.run_id)),
+            "session": task.resume or str(uuid.uuid5(_SPACE, task.mark)),
             "resumed": bool(task.resume),
             "asks": task.asks,
         }

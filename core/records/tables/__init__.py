@@ -16,6 +16,7 @@ from core.records.tables.chat import (
 )
 from core.records.tables.links import BranchRow, LinkRow
 from core.records.tables.memory import SummarisedRow, SummaryRow, TopicRow
+from core.records.tables.parked import ParkedRow
 from core.records.tables.plans import (
     ArtifactRow,
     AuditRow,
@@ -54,6 +55,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     TopicRow,
     RequestRow,
     GrantRow,
+    ParkedRow,
     UsageRow,
     BudgetToldRow,
 )
@@ -77,6 +79,7 @@ __all__ = [
     "MessageRow",
     "MetaRow",
     "OutboxRow",
+    "ParkedRow",
     "PlanRow",
     "PullRow",
     "RequestRow",

@@ -1,0 +1,51 @@
+"""An engine whose quota is used up is not asked: what is said instead, and who could be asked."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+
+from core.engines.process.probe import could_run
+from core.model import Outcome
+from core.ports import Engine
+from core.records.parked import Parked
+
+
+def unasked(parked: Parked) -> Outcome:
+    """What a question to an engine that rests comes to, without a process."""
+    return Outcome(
+        "quota",
+        detail=f"it was not asked now, since it said before: {parked.detail}",
+        reset_at=when(parked),
+        reset_s=parked.until,
+    )
+
+
+def when(parked: Parked) -> str:
+    """When it comes back: in UTC, which everybody can read, and as it was told."""
+    at = datetime.fromtimestamp(parked.until, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    as_told = parked.told and not parked.told.startswith("in ") and parked.told != at
+    return f"{at} ({parked.told})" if as_told else at
+
+
+def others(engines: Mapping[str, Engine], than: str, resting: Collection[str]) -> tuple[str, ...]:
+    """Engines that could be asked instead; looks at files, so call it in a thread."""
+    found = (
+        name
+        for name, engine in engines.items()
+        if name != than and name not in resting and could_run(engine, os.environ)
+    )
+    return tuple(found)
+
+
+def resting_text(parked: Collection[Parked], now: float | None = None) -> str:
+    """The engines that rest, a line each; "" where none does. Markdown."""
+    now = time.time() if now is None else now
+    return "\n".join(
+        f"- {p.engine}{'' if p.whole else f' ({p.model or "its default model"})'} rests until"
+        f" {when(p)}: its quota is used up"
+        for p in parked
+        if p.until > now
+    )

@@ -1,0 +1,61 @@
+"""How an engine is asked: not at all while it rests, and again where trying again may help."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from core.model import EngineEvent, EngineTask, Outcome
+from core.records import parked, runs
+from core.turns.house import House
+from core.turns.parking import others, unasked
+from core.turns.retry import Attempt, Tried, persistently
+
+RunOnce = Callable[[int, Callable[[EngineEvent], None]], Awaitable[Outcome]]
+"""``(number, watch)``: one attempt; every event of it is told to ``watch`` as well."""
+
+
+async def ask_patiently(
+    engine: str,
+    task: EngineTask,
+    house: House,
+    *,
+    gate: Callable[[], Awaitable[None]],
+    cancel: asyncio.Event,
+    run_once: RunOnce,
+) -> Outcome:
+    """Ask until it does not help any more; a used-up quota that ends at a known time is noted.
+
+    An engine that rests is answered for at once, without a process: ``gate`` (which sees to the
+    run's row) is then awaited here.
+    """
+    resting = await house.records.do(parked.find, engine, task.model, time.time())
+    if resting is not None:
+        await gate()
+        return unasked(resting)
+
+    async def attempt(number: int) -> Tried:
+        watched = Attempt()
+        return watched.over(await run_once(number, watched.event))
+
+    async def on_wait(tried: Tried, seconds: float) -> None:
+        told = f"trying again in {seconds:.0f} s"
+        house.progress.event(task.run_id, EngineEvent("retry", told, name="again"))
+        await house.records.do(runs.add_retry, task.run_id, tried.outcome.kind, seconds)
+
+    outcome = await persistently(
+        attempt, retries=house.policy.retries, cancel=cancel, on_wait=on_wait
+    )
+    if outcome.kind == "quota":
+        await house.records.do(parked.note, engine, task.model, outcome, time.time())
+    return outcome
+
+
+async def who_else(house: House, engine: str, outcome: Outcome) -> tuple[str, ...]:
+    """Engines that could be asked instead of one whose quota is used up; () for other outcomes."""
+    if outcome.kind != "quota":
+        return ()
+    resting = await house.records.do(parked.resting, time.time())
+    names = {p.engine for p in resting if p.whole}
+    return await asyncio.to_thread(others, house.engines, engine, names)
