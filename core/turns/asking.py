@@ -215,6 +215,22 @@ class Sitting:
         if self._row and self._asking is not None:
             sessions.unsure(self._row, self._after().compacted())
 
+    def priced(self, outcome: Outcome) -> Outcome:
+        """With what this run alone cost, where the engine told what its session came to.
+
+        What cannot be told stays 0.
+        """
+        total, resume = outcome.usage.session_cost_usd, self._asking and self._asking.resume
+        if not total:
+            return outcome
+        if resume:
+            before = sessions.cost_before(self._row, resume)
+            alone = 0.0 if before is None else max(total - before, 0.0)
+            outcome = replace(outcome, usage=replace(outcome.usage, cost_usd=alone))
+        if self._row:
+            sessions.costs(self._row, total)
+        return outcome
+
     def settle(self, outcome: Outcome, visible: str) -> None:
         """The run is over; ``visible`` is what it said."""
         if not self._row or self._asking is None or self._key is None:
@@ -227,6 +243,8 @@ class Sitting:
             sessions.learn(self._row, known.compacted() if self._compacted else known)
         elif outcome.kind in ROTATES:
             sessions.end(self._row, outcome.kind)
+        elif outcome.kind == "cancelled":
+            pass  # stopped, maybe before its first word: "go on" means this session (C114)
         elif not self._asking.resume and not self._spoke:
             sessions.end(self._row, "never answered")
         elif outcome.kind in ("crashed", "stalled"):
