@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -201,6 +202,29 @@ def failed(session_id: int) -> None:
 def end(session_id: int, why: str) -> None:
     """It is not gone on with any more."""
     _end(session_id, why)
+
+
+def cost_before(session_id: int, name: str) -> float | None:
+    """What an engine session (a record's id, 0: none is kept) had come to, in US dollars.
+
+    ``None`` where that cannot be told: it was begun in a terminal, or before this was noted.
+    """
+    row = EngineSessionRow.get_or_none(EngineSessionRow.id == session_id)
+    if row is not None and row.cost_usd:
+        return row.cost_usd
+    before = RunRow.select(RunRow.usage, RunRow.outcome).where(
+        (RunRow.session == name) & RunRow.ended_at.is_null(is_null=False)
+    )
+    told = [(json.loads(run.usage).get("session_cost_usd", 0.0), run.outcome) for run in before]
+    if most := max((cost for cost, _ in told), default=0.0):
+        return most
+    unknown = (row is not None and row.origin == TERMINAL) or any(o == "answered" for _, o in told)
+    return None if unknown else 0.0
+
+
+def costs(session_id: int, total_usd: float) -> None:
+    """What a session has come to so far."""
+    _change(session_id, cost_usd=total_usd)
 
 
 def drew(session_id: int, *, wide: bool) -> None:

@@ -200,11 +200,12 @@ class Table:
         teller = Teller(self.project, self.house.voice, time.time())
 
         def close() -> RunState:
-            closed = close_step(closing, teller)
+            priced = sitting.priced(outcome)
+            closed = close_step(replace(closing, outcome=priced), teller)
             sitting.settle(outcome, visible_of(outcome.text))
             if outcome.kind == "answered":
                 parked.unpark(seat.engine, seat.model)
-            note(run_id, self.turn, self._modelled(seat), outcome, self.house.purse, teller)
+            note(run_id, self.turn, self._modelled(seat), priced, self.house.purse, teller)
             return closed
 
         state = await self.house.records.insist(close)

@@ -44,13 +44,16 @@ SEAT = Participant("rehearsal")
 class Actor(Rehearsal):
     """The rehearsal engine: it may rename its session, and compacts it when it is told to.
 
-    ``asked`` are the tasks it was given.
+    ``asked`` are the tasks it was given. A run costs ``usd``, and, as Claude Code does it, one that
+    goes on with a session tells only what that came to.
     """
 
     def __init__(self) -> None:
         super().__init__(EngineConfig())
         self.asked: list[EngineTask] = []
         self.rename = ""
+        self.usd = 0.0
+        self.spent: dict[str, float] = {}  # by session
 
     def start(self, task: EngineTask) -> Spawn:
         self.asked.append(task)
@@ -67,6 +70,16 @@ class Actor(Rehearsal):
                 reader.emit("compacted", "auto")
 
         reader.handlers["tool"] = handle
+        result = reader.handlers["result"]
+
+        def price(d: Any) -> None:
+            result(d)
+            total = self.spent.get(task.resume, 0.0) + self.usd
+            self.spent[reader.session] = total
+            alone = 0.0 if task.resume else self.usd
+            reader.usage = replace(reader.usage, cost_usd=alone, session_cost_usd=total)
+
+        reader.handlers["result"] = price
         return reader
 
 
@@ -156,7 +169,12 @@ class Parlour:
         def read() -> list[dict[str, Any]]:
             rows = RunRow.select().order_by(RunRow.opened_at)
             return [
-                {**json.loads(row.receipt), "outcome": row.outcome, "session": row.session}
+                {
+                    **json.loads(row.receipt),
+                    "outcome": row.outcome,
+                    "session": row.session,
+                    "usd": json.loads(row.usage).get("cost_usd", 0.0),
+                }
                 for row in rows
             ]
 

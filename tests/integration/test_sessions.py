@@ -12,6 +12,7 @@ import pytest
 from core.context.terms import EngineTerms, HouseTerms
 from core.model import Participant, Project
 from core.records import runs as run_rows
+from core.records.tables import UsageRow
 from tests.integration.parlour import Parlour, parlour
 
 ONLY_RESUMED = 'when="What is new"'  # stands in a delta, and in no full pack
@@ -118,16 +119,93 @@ async def test_a_session_that_only_breaks_is_given_up(here: Parlour) -> None:
     assert (await here.sessions())[0].why == "failing"
 
 
-async def test_a_stopped_run_leaves_a_session_that_can_be_gone_on_with(here: Parlour) -> None:
-    asking = asyncio.create_task(here.ask("one @@rehearse hang@@"))
+# Before its first word (an engine without deltas mostly is), and amid its words.
+@pytest.mark.parametrize("work", ["sleep=600", "hang"])
+async def test_c114_a_first_run_that_is_stopped_is_gone_on_with(here: Parlour, work: str) -> None:
+    asking = asyncio.create_task(here.ask(f"one @@rehearse {work}@@"))
     while not [row for row in await here.sessions() if row.session]:
         await asyncio.sleep(0.01)
     here.stops.stop()
     await asking
-    [row] = await here.sessions()
-    assert row.state in ("live", "ended")
     await here.ask("go on")
+    [row] = await here.sessions()
+    assert [task.resume for task in here.actor.asked] == ["", row.session]
     assert "# Platform rules" in sent(here, 1)  # nothing was noted as known
+
+
+async def test_c116_every_new_id_is_followed_and_the_one_before_is_kept(here: Parlour) -> None:
+    await here.ask("one")
+    first = (await here.sessions())[0].session
+    await here.ask("two @@rehearse becomes=second@@")
+    await here.ask("three @@rehearse becomes=third tool=compact@@")
+    await here.ask("four")
+    assert [task.resume for task in here.actor.asked] == ["", first, "second", "third"]
+    assert [run["session"] for run in await here.runs()] == [first, "second", "third", "third"]
+    [row] = await here.sessions()
+    assert (row.session, row.parent, row.state) == ("third", "second", "live")
+    assert "# Platform rules" in here.actor.asked[3].context  # the third was compacted
+    assert await here.notices() == []
+
+
+async def test_c116_an_id_that_changes_before_a_failure_is_followed_too(here: Parlour) -> None:
+    await here.ask("one")
+    await here.ask("two @@rehearse becomes=second fail=rate@@")
+    await here.ask("three")
+    assert here.actor.asked[2].resume == "second"
+
+
+async def test_c116_a_follow_up_goes_to_the_id_that_its_question_ended_with(here: Parlour) -> None:
+    await here.ask('one @@rehearse becomes=other pull="messages: last 3"@@')
+    assert [task.resume for task in here.actor.asked] == ["", "other"]
+    [row] = await here.sessions()
+    assert row.session == "other"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["auth", "quota", "rate", "overloaded", "bad-model", "bad-config", "missing-binary", "refused"],
+)
+async def test_c113_no_other_failure_is_taken_for_a_lost_session(here: Parlour, kind: str) -> None:
+    await here.ask("one")
+    assert await here.ask(f"two @@rehearse {ONLY_RESUMED} fail={kind}@@") == "failed"
+    await here.ask("three")
+    assert [bool(task.resume) for task in here.actor.asked] == [False, True, True]
+    assert not any("afresh" in text for text in await here.notices())
+    [row] = await here.sessions()
+    assert row.state == "live"
+
+
+async def test_c118_going_on_three_times_with_a_full_session_never_loops(here: Parlour) -> None:
+    await here.ask("one")
+    # Full for everything that goes on; a new one takes the whole pack.
+    for _ in range(3):
+        await here.ask(f"continue @@rehearse {ONLY_RESUMED} fail=context-too-long@@")
+    tasks = here.actor.asked
+    assert [bool(task.resume) for task in tasks] == [False, *(True, False) * 3]
+    told = [text for text in await here.notices() if "was full" in text]
+    assert len(told) == 3
+    ended = [(row.state, row.why) for row in await here.sessions()]
+    assert ended == [*[("ended", "context-too-long")] * 3, ("live", "")]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Prompt is too long",
+        "API Error: 400 prompt is too long: 213462 tokens > 200000 maximum",
+    ],
+)
+async def test_c118_the_sentence_that_comes_as_an_answer_is_no_answer(
+    here: Parlour, sentence: str
+) -> None:
+    await here.ask("one")
+    await here.ask(f'continue @@rehearse {ONLY_RESUMED} text="{sentence}"@@')
+    assert [bool(task.resume) for task in here.actor.asked] == [False, True, False]
+    assert (await here.runs())[-1]["outcome"] == "answered"
+    assert "was full" in (await here.notices())[0]
+    # One that is asked about it says so as part of an answer: that stays one.
+    await here.ask(f'what does it mean? @@rehearse text="It says {sentence}, so trim it."@@')
+    assert len(here.actor.asked) == 4
 
 
 async def test_after_a_crash_more_is_told_and_never_less(here: Parlour) -> None:
@@ -307,3 +385,45 @@ async def test_estimates_are_corrected_by_what_the_engine_reports(here: Parlour)
     assert last["token_factor"] > 2.5
     raw = sum(section["used"] for section in last["sections"]) / 4
     assert last["estimated_tokens"] > 2.4 * raw
+
+
+async def costs(here: Parlour) -> list[float]:
+    return [round(run["usd"], 4) for run in await here.runs()]
+
+
+async def test_a_run_costs_what_it_alone_cost(here: Parlour) -> None:
+    """Claude Code tells what its session came to; each run of it is noted by itself."""
+    here.actor.usd = 0.25
+    await here.ask("one")
+    here.actor.usd = 0.5
+    await here.ask("two @@rehearse pull=memory:x@@")  # with a follow-up in the same session
+    here.actor.usd = 0.125
+    await here.ask(f"three @@rehearse {ONLY_RESUMED} fail=session-lost@@")  # anew
+    await here.ask("four")
+    assert await costs(here) == [0.25, 0.5, 0.5, 0.125, 0.125]
+    first, second = await here.sessions()
+    assert (first.cost_usd, second.cost_usd) == (1.25, 0.25)
+    used = await here.records.do(lambda: [row.cost_usd for row in UsageRow.select()])
+    assert sorted(used) == [0.125, 0.125, 0.25, 0.5, 0.5]
+
+
+async def test_a_session_that_follows_another_name_costs_no_more_for_it(here: Parlour) -> None:
+    here.actor.usd = 0.25
+    await here.ask("one")
+    here.actor.rename = "another"
+    here.actor.spent["another"] = 0.0
+    await here.ask("two")
+    here.actor.rename = ""
+    await here.ask("three")
+    assert await costs(here) == [0.25, 0.25, 0.25]
+
+
+async def test_what_cannot_be_told_apart_costs_nothing(here: Parlour) -> None:
+    """A session from before costs were noted: the first run after is not charged with it all."""
+    await here.ask("one")
+    (session,) = await here.sessions()
+    here.actor.spent[session.session] = 3.0
+    here.actor.usd = 0.25
+    await here.ask("two")
+    await here.ask("three")
+    assert await costs(here) == [0.0, 0.0, 0.25]
