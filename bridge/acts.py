@@ -25,6 +25,7 @@ from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step
 from core.receipts import say_context, say_parity
 from core.records import messages, outbox, places, runs, turns
 from core.turns.asked import withdraw_turn
+from core.turns.parking import resting_text
 from core.turns.rounds import decided, show_header
 from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
 
@@ -310,6 +311,20 @@ class Acts:
         )
         more = f" (the oldest 5 of {len(found)})" if len(found) > 5 else ""
         return Reply(f"Which one should stop?{more}", buttons)
+
+    def ask_other(self, conversation: Conversation, turn: Turn, engine: str) -> Reply:
+        """Put the same question to another engine."""
+        if turn.kind != "ask" or engine not in self.policy.names.engines:
+            raise BadInput(f"There is no engine “{literal(engine, 40)}” any more.")
+        asked = replace(turn, seats=(replace(turn.seats[0], engine=engine, model=""),))
+        reply = self.retry(conversation, asked)
+        return Reply(f"Asking {engine}.") if self.queued else reply
+
+    def try_anyway(self, conversation: Conversation, turn: Turn) -> Reply:
+        """Ask an engine that rests all the same: it may have got quota meanwhile."""
+        for seat in turn.seats:
+            parked.unpark(seat.engine)
+        return self.retry(conversation, turn)
 
     def retry(self, conversation: Conversation, turn: Turn) -> Reply:
         """Put the same question to the same table once more."""

@@ -408,7 +408,8 @@ class _Taken:
             return Reply(str(error))
 
     def _turn_button(self, verb: str, argument: str) -> Reply | None:
-        number, _, place = argument.partition(":") if verb == "next" else (argument, "", "")
+        placed = verb in ("next", "other")
+        number, _, place = argument.partition(":") if placed else (argument, "", "")
         turn = turns.get_turn(int(number)) if _NUMBER.fullmatch(number) else None
         if turn is None:
             raise BadInput("This button belongs to something that is over.")
@@ -421,6 +422,10 @@ class _Taken:
                 return self.acts.stop(conversation, [turn])
             case "retry":
                 return self.acts.retry(conversation, turn)
+            case "anyway":
+                return self.acts.try_anyway(conversation, turn)
+            case "other":
+                return self.acts.ask_other(conversation, turn, place)
             case "go":
                 return go_on(self.acts, turn)
             case "next" if found := _PLACE.fullmatch(place):

@@ -44,8 +44,11 @@ def resting_text(parked: Collection[Parked], now: float | None = None) -> str:
     """The engines that rest, a line each; "" where none does. Markdown."""
     now = time.time() if now is None else now
     return "\n".join(
-        f"- {p.engine}{'' if p.whole else f' ({p.model or "its default model"})'} rests until"
-        f" {when(p)}: its quota is used up"
-        for p in parked
-        if p.until > now
+        f"- {_named(p)} rests until {when(p)}: its quota is used up" for p in parked if p.until > now
     )
+
+
+def _named(parked: Parked) -> str:
+    if parked.whole:
+        return parked.engine
+    return f"{parked.engine} ({parked.model or 'its default model'})"

@@ -332,7 +332,7 @@ class _Say:
         reason = explain(seat.engine, self.closing.outcome)
         used_up = self.closing.outcome.kind == "quota"
         buttons = (retry_button(turn.id),)
-        if used_up:
+        if used_up:  # another one may have some left
             reason += ask_others_text(self.closing.others)
             buttons = quota_buttons(turn.id, self.closing.others)
         buttons = () if turn.kind == "roundtable" else buttons
