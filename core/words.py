@@ -73,10 +73,15 @@ def retry_button(turn_id: int) -> Button:
     return Button(f"retry:{turn_id}", "Retry", "primary")
 
 
-def quota_buttons(turn_id: int, others: Sequence[str]) -> tuple[Button, ...]:
-    """What can be done when an engine's quota is used up: ask another one, or try all the same."""
-    asks = [Button(f"other:{turn_id}:{name}", f"Ask {name}", "primary") for name in others[:3]]
-    return (*asks, Button(f"anyway:{turn_id}", "Try anyway"))
+def anyway_button(turn_id: int) -> Button:
+    """Puts the turn's question once more to an engine that rests."""
+    return Button(f"anyway:{turn_id}", "Try anyway")
+
+
+def other_buttons(turn_id: int, others: Sequence[str]) -> tuple[Button, ...]:
+    """Put the turn's question to another engine."""
+    named = others[:3]
+    return tuple(Button(f"other:{turn_id}:{name}", f"Ask {name}", "primary") for name in named)
 
 
 def ask_others_text(others: Sequence[str]) -> str:

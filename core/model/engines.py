@@ -20,6 +20,7 @@ class EngineTraits:
         in_run_pull: takes an MCP server by URL and bearer token for one run (``EngineTask.pulls``).
         permissions: the modes it can be held to.
         small_model: a small fast model of it, for work in the background ("" = not known).
+        rests: has a quota: where it is used up, the engine is not asked before it comes back.
         memory_mb: what the processes of one run hold at their peak (0: none on this host).
         cores: how many cores one run keeps busy by itself (0: it mostly waits for its model).
     """
@@ -30,6 +31,7 @@ class EngineTraits:
     in_run_pull: bool = False
     permissions: frozenset[Permission] = frozenset(("plan", "edit", "full"))
     small_model: str = ""
+    rests: bool = True
     memory_mb: int = 250
     cores: float = 0.0
 

@@ -47,23 +47,20 @@ def resting(now: float) -> tuple[Parked, ...]:
 
 
 def note(engine: str, model: str, outcome: Outcome, now: float) -> None:
-    """What a run of ``engine`` came to: a used-up quota with a reset parks, an answer unparks."""
-    if outcome.kind == "answered":
-        unpark(engine, model)
-    elif outcome.kind == "quota" and outcome.reset_s > now:
-        whole = not _OF_A_MODEL.search(outcome.detail)
-        key = f"{engine} *" if whole else f"{engine} {model}"
-        ParkedRow.delete().where(ParkedRow.key == key).execute()
-        ParkedRow.create(
-            key=key,
-            engine=engine,
-            model=model,
-            whole=whole,
-            told=outcome.reset_at,
-            detail=outcome.detail,
-            until=min(outcome.reset_s, now + MAX_S),
-            since=now,
-        )
+    """A run of ``engine`` told that its quota is used up until ``outcome.reset_s``: it rests."""
+    whole = not _OF_A_MODEL.search(outcome.detail)
+    key = f"{engine} *" if whole else f"{engine} {model}"
+    ParkedRow.delete().where(ParkedRow.key == key).execute()
+    ParkedRow.create(
+        key=key,
+        engine=engine,
+        model=model,
+        whole=whole,
+        told=outcome.reset_at,
+        detail=outcome.detail,
+        until=min(outcome.reset_s, now + MAX_S),
+        since=now,
+    )
 
 
 def unpark(engine: str, model: str | None = None) -> None:

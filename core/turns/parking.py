@@ -43,9 +43,8 @@ def others(engines: Mapping[str, Engine], than: str, resting: Collection[str]) -
 def resting_text(parked: Collection[Parked], now: float | None = None) -> str:
     """The engines that rest, a line each; "" where none does. Markdown."""
     now = time.time() if now is None else now
-    return "\n".join(
-        f"- {_named(p)} rests until {when(p)}: its quota is used up" for p in parked if p.until > now
-    )
+    told = [p for p in parked if p.until > now]
+    return "\n".join(f"- {_named(p)} rests until {when(p)}: its quota is used up" for p in told)
 
 
 def _named(parked: Parked) -> str:

@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from core.model import EngineEvent, EngineTask, Outcome
+from core.model import EngineEvent, EngineTask, EngineTraits, Outcome
+from core.ports import Engine
 from core.records import parked, runs
 from core.turns.house import House
 from core.turns.parking import others, unasked
@@ -17,7 +18,7 @@ RunOnce = Callable[[int, Callable[[EngineEvent], None]], Awaitable[Outcome]]
 
 
 async def ask_patiently(
-    engine: str,
+    engine: Engine,
     task: EngineTask,
     house: House,
     *,
@@ -30,10 +31,11 @@ async def ask_patiently(
     An engine that rests is answered for at once, without a process: ``gate`` (which sees to the
     run's row) is then awaited here.
     """
-    resting = await house.records.do(parked.find, engine, task.model, time.time())
-    if resting is not None:
-        await gate()
-        return unasked(resting)
+    if engine.traits.rests:
+        resting = await house.records.do(parked.find, engine.name, task.model, time.time())
+        if resting is not None:
+            await gate()
+            return unasked(resting)
 
     async def attempt(number: int) -> Tried:
         watched = Attempt()
@@ -47,9 +49,14 @@ async def ask_patiently(
     outcome = await persistently(
         attempt, retries=house.policy.retries, cancel=cancel, on_wait=on_wait
     )
-    if outcome.kind == "quota":
-        await house.records.do(parked.note, engine, task.model, outcome, time.time())
+    if rests(engine.traits, outcome, now := time.time()):
+        await house.records.do(parked.note, engine.name, task.model, outcome, now)
     return outcome
+
+
+def rests(traits: EngineTraits | None, outcome: Outcome, now: float) -> bool:
+    """Whether an engine is not asked for now, after it came to ``outcome``."""
+    return traits is not None and traits.rests and outcome.kind == "quota" and outcome.reset_s > now
 
 
 async def who_else(house: House, engine: str, outcome: Outcome) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ async def persistently(
     Waits between: the time that the service told, else some seconds with jitter; ``cancel`` ends a
     wait at once, and the outcome is then ``cancelled``. ``on_wait`` is told why and how long.
     """
-    backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=MAX_WAIT_S, jitter=FIRST_WAIT_S)
+    backoff = wait_exponential_jitter(multiplier=FIRST_WAIT_S, max=MAX_WAIT_S, jitter=FIRST_WAIT_S)
     number = 0
 
     async def once() -> Tried:

@@ -45,8 +45,9 @@ from core.turns.rounds import (
 )
 from core.turns.work import unread_text
 from core.words import (
+    anyway_button,
     ask_others_text,
-    quota_buttons,
+    other_buttons,
     FRESH,
     in_run_text,
     label_of,
@@ -67,7 +68,7 @@ class Closing:
     ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says why the question had to
     be put another way (a key of ``core.words.FRESH``; "" = it had not); ``told_back`` that blocks
     which did not parse were told back in this chain already; ``others`` are engines that could be
-    asked instead of one whose quota is used up.
+    asked instead of one whose quota is used up, and ``rests`` says that it is not asked for now.
     """
 
     run_id: str
@@ -80,6 +81,7 @@ class Closing:
     max_followups: int
     told_back: bool = False
     others: tuple[str, ...] = ()
+    rests: bool = False
 
 
 def open_step(
@@ -330,11 +332,9 @@ class _Say:
             label = label_of(turn, seat, self.closing.step.round) + " · broken off"
             self._post("answer", self._spoken(visible, label))
         reason = explain(seat.engine, self.closing.outcome)
-        used_up = self.closing.outcome.kind == "quota"
-        buttons = (retry_button(turn.id),)
-        if used_up:  # another one may have some left
-            reason += ask_others_text(self.closing.others)
-            buttons = quota_buttons(turn.id, self.closing.others)
+        reason += ask_others_text(self.closing.others)
+        again = anyway_button(turn.id) if self.closing.rests else retry_button(turn.id)
+        buttons = (*other_buttons(turn.id, self.closing.others), again)
         buttons = () if turn.kind == "roundtable" else buttons
         more = turn.kind == "roundtable" and self.closing.step.round + 1 < turn.rounds
         sits_out = more and self.closing.outcome.kind in LASTING

@@ -196,6 +196,7 @@ class Table:
             self.house.policy.max_followups,
             told_back=any(run.faults for run in chain),
             others=await who_else(self.house, seat.engine, outcome),
+            rests=rests(self._traits(seat), outcome, time.time()),
         )
         teller = Teller(self.project, self.house.voice, time.time())
 
@@ -347,7 +348,7 @@ class Table:
             return await self._run(engine, replace(task, attempt=number), here, watch)
 
         return await ask_patiently(
-            engine.name, task, self.house, gate=how.gate, cancel=self.cancel, run_once=run_once
+            engine, task, self.house, gate=how.gate, cancel=self.cancel, run_once=run_once
         )
 
     async def _run(

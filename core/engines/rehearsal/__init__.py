@@ -44,6 +44,7 @@ class Rehearsal:
     ping = None
     traits = EngineTraits(
         memory_mb=20,
+        rests=False,  # it has no quota: what it tells of one is played
         system_prompt=True,
         resumes=True,
         permissions=frozenset(("plan", "ask", "edit", "full")),
