@@ -47,6 +47,7 @@ from core.turns.budgets import may_open, note
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
+from core.turns.patience import ask_patiently, rests, who_else
 from core.turns.requests import Requests
 from core.turns.rounds import Teller, visible_of
 from core.turns.settle import Closing, close_step, open_step
