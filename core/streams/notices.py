@@ -31,7 +31,7 @@ from core.streams.notice_words import (
 
 _MAX_CHARS = 1_500
 
-_CORES = tuple(
+_CORES: tuple[tuple[OutcomeKind, bool, re.Pattern[str]], ...] = tuple(
     (kind, strong, re.compile(pattern, re.IGNORECASE))
     for strong, table in ((True, STRONG), (False, WEAK))
     for kind, pattern in table
