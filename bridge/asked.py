@@ -186,11 +186,16 @@ class AskedActs:
         key = self._event.key
         return rows.conversations_in_channel(key.chat, key.space, key.channel)
 
+    def waits(self, conversation: Conversation | None) -> str:
+        """What waits here, for ``!status``; "" when nothing does."""
+        waiting = rows.waiting_in(self._here(conversation))
+        lines = [f"- {posts.one_line(asked)}" for asked in waiting]
+        return "\n".join(["Waiting for a decision:", *lines]) if lines else ""
+
     def _list(self, conversation: Conversation | None) -> str:
         here = self._here(conversation)
-        waiting, grants = rows.waiting_in(here), rows.grants_in(here)
-        lines = [f"- {posts.one_line(asked)}" for asked in waiting]
-        text = "\n".join(["Waiting for a decision:", *lines]) if lines else "Nothing waits here."
+        grants = rows.grants_in(here)
+        text = self.waits(conversation) or "Nothing waits here for a decision."
         if grants:
             allowed = [
                 f"- **{g.id}** {literal(g.persona or g.engine)}: {literal(g.label, 120)} "

@@ -164,6 +164,8 @@ def typed_options(wanted: Convene, *, all_of_them: bool = False) -> str:
     if wanted.synthesizer is not None:
         none = wanted.synthesizer == NOBODY
         words.append(f"--synth {'none' if none else seat_entry(wanted.synthesizer)}")
+    if wanted.permission is not None:
+        words.append(f"--permission {wanted.permission}")
     if wanted.early_stop is not None:
         words.append(f"--early-stop {'on' if wanted.early_stop else 'off'}")
     return " ".join(words)

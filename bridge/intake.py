@@ -295,6 +295,7 @@ class _Taken:
             filing.withdraw(message_id, self.now)
             for turn in turns.withdraw_prompt(message_id, self.now):
                 self.acts.unquote(turn)
+                self.acts.asks_no_more(turn)
 
     # --- commands and buttons -------------------------------------------------------------
 

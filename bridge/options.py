@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from core.errors import BadInput
-from core.model import ORDERS
+from core.model import ORDERS, PERMISSIONS, Permission
 
 OPTIONS = (
     *("engine", "as", "model", "mode", "budget", "with", "rounds", "preset", "synth"),
-    "early-stop",
+    *("early-stop", "permission"),
 )
 # What people may try instead of an option's name (some are the names of Discord's fields).
 OTHER_NAMES = {
@@ -121,6 +121,22 @@ def parse_budget(typed: str) -> int:
             f"(`--budget 40k`), not “{typed[:40]}”."
         )
     return chars
+
+
+def parse_permission(value: str) -> Permission | None:
+    """``plan``, ``ask``, ``edit`` or ``full``; ``None`` for nothing said.
+
+    Raises:
+        BadInput: something else.
+    """
+    if not value:
+        return None
+    if value.lower() not in PERMISSIONS:
+        raise BadInput(
+            f"`--permission` is one of {', '.join(PERMISSIONS)}, not “{value[:40]}”. It can only "
+            "lower what is allowed here."
+        )
+    return PERMISSIONS[PERMISSIONS.index(value.lower())]
 
 
 def parse_switch(option: str, value: str) -> bool | None:

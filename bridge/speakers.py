@@ -21,7 +21,7 @@ NOBODY = "Nobody speaks at this roundtable just now."
 
 def next_speaker(acts: Acts, conversation: Conversation, name: str) -> Reply | None:
     """``!next``: skip whoever speaks now, or the one who is named."""
-    at_work = [t for t in turns.waiting(conversation.id) if t.state == "running"]
+    at_work = [t for t in turns.waiting(conversation.id) if t.state in ("running", "parked")]
     tables = [t for t in at_work if t.kind == "roundtable"]
     if not tables:
         waits = any(t.kind == "roundtable" for t in turns.waiting(conversation.id))
@@ -54,7 +54,7 @@ def go_on(acts: Acts, turn: Turn) -> Reply | None:
 
 
 def _speaking(turn: Turn) -> list[Run]:
-    return [run for run in runs.runs_of(turn.id) if run.state == "open"]
+    return [run for run in runs.runs_of(turn.id) if run.state in ("open", "parked")]
 
 
 def _names(turn: Turn, run: Run) -> set[str]:
@@ -71,4 +71,5 @@ def _skip(acts: Acts, turn: Turn, chosen: Sequence[Run]) -> Reply | None:
         return Reply(NOBODY)
     acts.skipped += [(turn.id, run.step) for run in skipped]
     acts.owes = True
+    acts.queued = turns.unpark(turn.id) or acts.queued
     return None if acts.event.kind == "message" else Reply("Skipped.")

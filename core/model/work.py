@@ -186,8 +186,8 @@ class Run:
     """One process started for one step.
 
     ``attempt`` counts from 1; ``cut`` means that a crash of Moot ended it, ``parked`` that it
-    waited for people when that happened, and is made again once they have decided. ``can_write`` says
-    whether it was allowed to change files (then it is never repeated without being asked).
+    waited for people when that happened, and is made again once they have decided. ``can_write``
+    says whether it was allowed to change files (then it is never repeated without being asked).
     """
 
     id: str

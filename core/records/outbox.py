@@ -292,6 +292,12 @@ def told_already(turn_id: int, text: str) -> bool:
     return OutboxRow.select().where((OutboxRow.turn == turn_id) & (OutboxRow.text == text)).exists()
 
 
+def said_in(conversation_id: int, text: str) -> bool:
+    """Whether just this was said in a conversation before."""
+    here = OutboxRow.conversation == conversation_id
+    return OutboxRow.select().where(here & (OutboxRow.text == text)).exists()
+
+
 def told_of(conversation_id: int, turn_id: int) -> bool:
     """Whether anything of this turn was, or is to be, posted in the conversation."""
     return (

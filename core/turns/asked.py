@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from core.model import Asked, AskedQuestion, Button, Participant, Ruling
+from core.model import Asked, AskedQuestion, Button, Participant, Permission, Ruling, Turn
 from core.records import asked as records
 from core.records import messages, outbox
 from core.words import literal, seat_name
@@ -70,6 +70,45 @@ def whole(asked: Asked) -> str:
     """All there is to know of a request, as Markdown of any length."""
     return _text(asked, None, None)
 
+
+def say_held(
+    turn: Turn,
+    engine: str,
+    modes: tuple[Permission, Permission],
+    able: Sequence[str],
+    voice: Voice,
+    now: float,
+) -> None:
+    """Tell a conversation, once, that an engine does less than it would be allowed to.
+
+    ``modes`` are what is allowed and what the engine is held to; ``able`` the engines that could.
+    """
+    wanted, held = modes
+    others = f"`--engine {able[0]}` can be; or " if able else ""
+    text = (
+        f"🔒 {literal(engine)} cannot be held to **{wanted}**, so here it runs in **{held}** "
+        f"({MEANING[held]}). {others}another `permission` for this channel changes it."
+    )
+    chat = messages.get_conversation(turn.conversation_id).key.chat
+    texts = voice(chat, text, "")
+    if not outbox.said_in(turn.conversation_id, texts[0]):
+        outbox.add_post(turn.conversation_id, "notice", texts, turn_id=turn.id, now=now)
+
+
+def cannot_be_held(wanted: Permission) -> str:
+    """Why an engine is not run at all."""
+    return (
+        f"it cannot be held to “{wanted}”, which is all that is allowed here; ask another engine "
+        "with --engine, or set another permission for this channel"
+    )
+
+
+MEANING: Mapping[Permission, str] = {
+    "plan": "it reads and changes nothing",
+    "ask": "it asks for leave each time",
+    "edit": "it may change files",
+    "full": "it may run anything",
+}
 
 # --- words -----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from core.context.frame import one_line
 from core.control import Lease
 from core.model import Asked, EngineEvent, EngineRequest, Ruling, Step, Turn, Verdict
 from core.records import asked as rows
@@ -67,12 +68,20 @@ class Requests:
         """Requests are taken and answered until the block ends, which is when the run is over."""
         self._house.desk.admit(self._run_id, self._happened.put_nowait)
         work = asyncio.ensure_future(self._work())
+        over = False  # it stays so when Moot itself ends: what waits is kept for its next start
         try:
             yield
+            over = True
         finally:
             self._house.desk.dismiss(self._run_id)
             work.cancel()
             await asyncio.wait((work,))
+            if over and self._waiting:
+                await self._house.records.insist(self._withdraw, time.time())
+                self._house.wake_delivery()
+
+    def _withdraw(self, now: float) -> None:
+        posts.withdraw_run(self._run_id, "the run is over", self._house.voice, now)
 
     async def _work(self) -> None:
         while True:
@@ -180,3 +189,27 @@ def verdict_of(asked: Asked) -> Verdict:
             return Verdict(asked.request.id, "deny", by="Moot", note="nobody decided in time")
         case _:
             return Verdict(asked.request.id, "deny", by=asked.by, note=asked.note)
+
+
+def ruled_before(turn_id: int, step: Step) -> tuple[str, ...]:
+    """What was decided for a step while no process was there to hear it, for its next pack."""
+    return tuple(_told(asked) for asked in rows.ruled_before(turn_id, step))
+
+
+def _told(asked: Asked) -> str:
+    request, by = asked.request, one_line(asked.by)
+    why = f" ({one_line(asked.note, 300)})" if asked.note else ""
+    if request.kind == "question":
+        what = one_line(" / ".join(question.text for question in request.questions), 300)
+        if asked.state == "answer":
+            answers = "; ".join(", ".join(picked) for picked in asked.answers)
+            return f"your question “{what}”: {by} answered “{one_line(answers, 2_000)}”"
+        return f"your question “{what}”: nobody answers it{why}"
+    what = f"{one_line(request.tool)}: {one_line(request.about, 300)}"
+    match asked.state:
+        case "once" | "session":
+            return f"{what}: allowed by {by}{why}"
+        case "expired":
+            return f"{what}: denied, since nobody decided in time"
+        case _:
+            return f"{what}: denied by {by}{why}"

@@ -42,13 +42,14 @@ from core.ports import Engine
 from core.pull import identity
 from core.records import parked, runs, sessions
 from core.table import speaker
+from core.turns.asked import cannot_be_held, say_held
 from core.turns.asking import IN_USE, Asking, Sitting, session_key, ways_to_ask
 from core.turns.budgets import may_open, note
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
 from core.turns.patience import ask_patiently, rests, who_else
-from core.turns.requests import Requests
+from core.turns.requests import Requests, ruled_before
 from core.turns.rounds import Teller, visible_of
 from core.turns.settle import Closing, close_step, open_step
 
@@ -125,6 +126,9 @@ class Table:
     async def _take(self, run_id: str, scratch: Path, step: Step, done: Sequence[Run]) -> None:
         seat, chain = speaker(self.turn, step, done), _chain(done, step)
         request = await self._request(step, seat)
+        if any(run.step == step and run.state in ("parked", "cut") for run in done):
+            ruled = await self.house.records.do(ruled_before, self.turn.id, step)
+            request = replace(request, ruled=ruled)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
         facts, sitting = await self.gather.facts(step.round, self._sitting(request))
@@ -159,6 +163,7 @@ class Table:
                 now=opened,
             )
             if there:
+                self._say_held(seat, request.permission, opened)
                 sitting.open(asking[0], opened)
                 sitting.drawing(item.pull.kind for item in pulled)
             return there
@@ -254,12 +259,27 @@ class Table:
             in_run=await self._pulls_in_run(seat),
         )
 
-    def _permission(self, seat: Participant) -> Permission:
-        """What a run of this seat may do: what channel, asker and table allow, if it can."""
+    @property
+    def _wanted(self) -> Permission:
+        """What channel, asker and table allow."""
         table = self.house.policy.roundtable if self.turn.kind == "roundtable" else None
-        wanted = lowest(self.project.permission, self.turn.permission, table) or "plan"
+        return lowest(self.project.permission, self.turn.permission, table) or "plan"
+
+    def _permission(self, seat: Participant) -> Permission:
+        """What a run of this seat may do: what is allowed, or less where that is all it can."""
         traits = self._traits(seat)
-        return wanted if traits is None else held_to(wanted, traits.permissions) or wanted
+        held = None if traits is None else held_to(self._wanted, traits.permissions)
+        return held or self._wanted
+
+    def _say_held(self, seat: Participant, held: Permission, now: float) -> None:
+        """An engine that cannot be held to what is allowed may do less; its thread is told once."""
+        if held != self._wanted:
+            able = [
+                name
+                for name, e in self.house.engines.items()
+                if self._wanted in e.traits.permissions
+            ]
+            say_held(self.turn, seat.engine, (self._wanted, held), able, self.house.voice, now)
 
     def _modelled(self, seat: Participant) -> Participant:
         """With the model that the settings name, where the question named none."""
@@ -317,6 +337,9 @@ class Table:
             model=seat.model,
             asks=self.turn.kind == "ask" or how.request.permission == "ask",
         )
+        if held_to(how.request.permission, engine.traits.permissions) is None:
+            await how.gate()
+            return Outcome("bad-config", detail=cannot_be_held(self._wanted)), ""
         first, *rest = asking
         failed = why = ""
         try:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e import test_slack as slack_product
 from tests.e2e.product import Product
-from tests.peers.slack import ALICE, BOB, GUEST, LoopbackSlack
+from tests.peers.slack import BOB, GUEST, LoopbackSlack
 
 pytestmark = pytest.mark.peers
 
@@ -40,3 +40,22 @@ async def test_slack_allowed_once_by_a_button(slack, on_slack, tmp_path):
     assert (tmp_path / "project/made.txt").exists()
     asks = await slack.wait_for_answer(root, containing="Allowed once")
     assert not asks.buttons
+
+
+async def test_slack_a_parked_request_survives_a_kill_and_its_decision_is_used(
+    slack, on_slack, tmp_path
+):
+    root = await slack.mention('please @@rehearse ask="touch made.txt" text="done"@@')
+    asks = await slack.wait_for_answer(root, containing="#1")
+    await on_slack.kill()
+    await on_slack.start("slack")
+    await slack.say("and what of this?", thread=root)  # waits behind it
+    await slack.say("!status", thread=root)
+    status = await slack.wait_for_answer(root, containing="Waiting for a decision")
+    assert "parked" in status.text
+    assert not any("interrupted" in seen.text for seen in await slack.answers(root))
+    await slack.click(asks, "Allow once", user=BOB)
+    await slack.wait_for_answer(root, containing="Ran touch made.txt: exit status 0")
+    await slack.wait_for_answer(root, containing="and what of this?")
+    assert [s.text for s in await slack.answers(root) if "#2" in s.text] == []
+    assert (tmp_path / "project/made.txt").exists()

@@ -1,0 +1,65 @@
+"""Denies what nobody decided in time, where the settings say how long that is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import structlog
+
+from core.desk import Desk
+from core.model import Asked, Ruling
+from core.records import asked as rows
+from core.records import turns
+from core.records.thread import Records
+from core.turns import asked as posts
+from core.turns.asked import Voice
+
+log = structlog.get_logger()
+
+POLL_S = 5.0
+
+
+class Expiry:
+    """``run`` until cancelled: requests that wait longer than ``within_s`` are denied.
+
+    0 means that they wait for as long as it takes. The time runs on while Moot does not.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        desk: Desk,
+        voice: Voice,
+        *,
+        within_s: float,
+        on_turn: Callable[[], None],
+        on_post: Callable[[], None],
+    ) -> None:
+        self._records, self._desk, self._voice = records, desk, voice
+        self._within_s = within_s
+        self._on_turn, self._on_post = on_turn, on_post
+
+    async def run(self) -> None:
+        """See the class."""
+        while self._within_s:
+            denied = await self._records.insist(self._deny_due, time.time())
+            for asked in denied:
+                log.info("request.expired", number=asked.id, run=asked.run_id)
+                self._desk.ruled(asked.run_id, asked.id)
+            if denied:
+                self._on_turn()
+                self._on_post()
+            await asyncio.sleep(min(POLL_S, self._within_s / 4))
+
+    def _deny_due(self, now: float) -> list[Asked]:
+        ruling = Ruling("expired", by="Moot")
+        settled = [
+            posts.settle(asked, ruling, self._voice, now)
+            for asked in rows.due(now - self._within_s)
+        ]
+        denied = [asked for asked in settled if asked is not None]
+        for asked in denied:
+            turns.unpark(asked.turn_id)
+        return denied
