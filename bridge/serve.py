@@ -11,6 +11,7 @@ from bridge import logs
 from bridge.app import check_access, check_tokens, listen, make_chats, running
 from bridge.load import LAST_RESORT
 from config.settings import Settings
+from core.engines.process import adopt_orphans
 from core.errors import BadSettings
 
 log = structlog.get_logger()
@@ -24,6 +25,7 @@ async def serve(settings: Settings) -> int:
         AlreadyRunning: another process uses the storage folder.
     """
     logs.set_up(settings.log.level)
+    adopt_orphans()  # of what engines start, so that nothing of a run is left
     chats = make_chats(settings)
     if not chats:
         raise BadSettings(

@@ -16,6 +16,7 @@ from bridge import logs
 from bridge.app import Moot, project_of, running
 from bridge.load import LAST_RESORT
 from config.settings import Settings
+from core.engines.process import adopt_orphans
 from core.model import ConversationKey
 from core.records import turns
 
@@ -29,6 +30,7 @@ async def open_room(settings: Settings) -> int:
     from adapters.console.tui import RoomApp
 
     logs.set_up(settings.log.level, settings.storage.dir / "console.log")
+    adopt_orphans()
     room = Room(settings.storage.dir / "console")
     chat = ConsoleChat(room)
     async with room, running(settings, [chat], also_allow=OWNER) as moot:
@@ -52,6 +54,7 @@ async def ask_once(settings: Settings, question: str) -> int:
     from adapters.console.once import ask
 
     logs.set_up("warning", settings.storage.dir / "console.log")
+    adopt_orphans()
     room = Room(settings.storage.dir / "console")
     chat = ConsoleChat(room)
     ends: list[str] = []

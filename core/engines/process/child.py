@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import math
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import structlog
+from psutil import Process
 
-from core.engines.process import tree
+from core.engines.process import orphans, tree
 from core.engines.process.clocks import Clocks, Why
 from core.engines.process.pipes import Pipes
 from core.engines.process.program import Program, spawn_failure
@@ -53,7 +54,7 @@ class Child:
         self._err_tail = bytearray()
         self._fenced = False  # from here on nothing that arrives counts
         self._broken: BaseException | None = None
-        self._exited: asyncio.Task[int] | None = None
+        self._exited: asyncio.Future[int] | None = None
         self._strangers: asyncio.Task[frozenset[int]] | None = None
 
     async def run(
@@ -76,11 +77,10 @@ class Child:
         self, on_start: Callable[[], None], on_spawn: Callable[[int, float], Awaitable[None]]
     ) -> Outcome:
         try:
-            process = await self._pipes.start(self._program)
+            pid, self._exited = self._pipes.start(self._program, self._task.run_id)
         except OSError as error:
             return spawn_failure(error, self._program.path)
-        log.info("run.started", pid=process.pid)
-        self._exited = asyncio.ensure_future(process.wait())
+        log.info("run.started", pid=pid)
         why: Why = "cancelled"
         forced = True
         try:
@@ -88,13 +88,13 @@ class Child:
             self._clocks = Clocks(self._limits, self._now())
             self._begin()
             on_start()
-            started = await asyncio.to_thread(tree.started_at, process.pid)
+            started = await asyncio.to_thread(tree.started_at, pid)
             async with asyncio.timeout(SPAWN_RECORD_S):
-                await on_spawn(process.pid, started)
+                await on_spawn(pid, started)
             why, forced = await self._watch()
         finally:
             self._fenced = self._fenced or why == "cancelled"
-            code = await self._settle(process.pid)
+            code = await self._settle(pid)
         if self._broken is not None:
             raise self._broken
         if self._stopped():  # while it was ending by itself
@@ -209,7 +209,7 @@ class Child:
                 now = self._now()
                 if now >= due:
                     return why, True
-                if self._clocks.is_settled and self._strangers is None:
+                if self._clocks.is_settled and not (self._strangers or orphans.adopting()):
                     # While it ends by itself: then the sweep has less to do.
                     looking = asyncio.to_thread(tree.strangers_to, self._task.run_id)
                     self._strangers = asyncio.ensure_future(looking)
@@ -232,10 +232,9 @@ class Child:
     async def _settle(self, pid: int) -> int:
         """End the child and all it started, close the pipes; returns the exit status."""
         assert self._exited is not None
-        # One that is gone has no children any more: those left are found by the run's mark.
-        gone = self._exited.done()
-        known = [] if gone else await asyncio.to_thread(tree.descendants, pid)
+        # One that is gone has no children any more: those left are found by mark and seal.
         forced = not self._exited.done()
+        known = await asyncio.to_thread(tree.descendants, pid) if forced else []
         for sig, patience_s in (
             (signal.SIGINT, INTERRUPT_S),
             (signal.SIGTERM, TERMINATE_S),
@@ -249,12 +248,26 @@ class Child:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DRAIN_S):
                     await self._pipes.out_ended.wait()
-        strangers = await self._strangers if self._strangers else ()
-        found = await asyncio.to_thread(tree.sweep, self._task.run_id, known, strangers)
-        if found:
-            log.info("run.leftovers_ended", run=self._task.run_id, count=len(found))
+        await self._sweep(pid, known, forced=forced)
         self._pipes.drain()
         self._fenced = True
         self._pipes.close()
         await asyncio.sleep(0)  # lets the transports call back once they are closed
         return self._exited.result() if self._exited.done() else -int(signal.SIGKILL)
+
+    async def _sweep(self, pid: int, known: Sequence[Process], *, forced: bool) -> None:
+        """End what the run has left.
+
+        Where orphans come to us, all that it started is below us, and one look (too short for a
+        thread) tells that there is nothing. One that had to be ended is looked for everywhere.
+        """
+        run_id = self._task.run_id
+        if not forced and orphans.adopting() and not orphans.of(run_id, pid):
+            return
+        strangers = await self._strangers if self._strangers else ()
+        everywhere = forced or not orphans.adopting()
+        found = await asyncio.to_thread(
+            tree.sweep, run_id, known, strangers, leader=pid, everywhere=everywhere
+        )
+        if found:
+            log.info("run.leftovers_ended", run=run_id, count=len(found))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from core.engines.process.program import Program
+from core.engines.process.spawned import spawn
 
 PIPE_BYTES = 2**20  # Gemini loses output on an ordinary pipe (64 KiB)
 
@@ -20,7 +21,6 @@ PIPE_BYTES = 2**20  # Gemini loses output on an ordinary pipe (64 KiB)
 class Pipes:
     """Our ends of stdin, stdout and stderr.
 
-    Not asyncio's: its ``Process.wait`` may itself wait for pipes that a grandchild holds open.
     The callbacks are called on the loop: ``on_out`` and ``on_err`` with what arrives, ``on_deaf``
     once nothing more can be written (the child has closed its input, or we did).
     """
@@ -38,8 +38,10 @@ class Pipes:
         self._stdin: asyncio.WriteTransport | None = None
         self._reading: list[asyncio.BaseTransport] = []
 
-    async def start(self, program: Program) -> asyncio.subprocess.Process:
+    def start(self, program: Program, run_id: str) -> tuple[int, asyncio.Future[int]]:
         """Start the program in a session of its own. Then ``connect``, and ``close`` in any case.
+
+        Returns what ``spawn`` does.
 
         Raises:
             OSError: the system refused; nothing is left open.
@@ -54,9 +56,9 @@ class Pipes:
                 theirs_end.callback(os.close, fd)
             for fd in (in_write, out_read, err_read):
                 ours_end.callback(os.close, fd)
-            process = await asyncio.create_subprocess_exec(
-                program.path,
-                *program.plan.argv[1:],
+            started = spawn(
+                (program.path, *program.plan.argv[1:]),
+                run_id,
                 cwd=program.plan.cwd,
                 env=program.env,
                 stdin=in_read,
@@ -72,7 +74,7 @@ class Pipes:
             os.fdopen(out_read, "rb", buffering=0),
             os.fdopen(err_read, "rb", buffering=0),
         ]
-        return process
+        return started
 
     async def connect(self) -> None:
         """Begin to read. What the child writes meanwhile waits in the pipes."""

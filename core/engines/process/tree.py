@@ -1,9 +1,10 @@
-"""Finding and ending everything that belongs to a run, by its mark, its group and its pid.
+"""Finding and ending everything that belongs to a run: by its mark, seal, group, pid and orphans.
 
 All functions block for some milliseconds (they read /proc) and are meant to run in a thread.
 
-What is not found: a process that was started with an emptied environment and whose parent has
-ended before the run did. (As long as the parent lives, it is found as a descendant.)
+What is not found: where there are no seals (not on Linux), a process that was started with an
+emptied environment and whose parent has ended before the run did. As long as the parent lives, it
+is found as a descendant.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import psutil
 
+from core.engines.process import orphans, seal
 from core.engines.process.environment import MARK
 
 _PROC = Path("/proc")
@@ -34,16 +36,22 @@ def started_at(pid: int) -> float:
 
 
 def marked(run_id: str, strangers: Container[int] = ()) -> list[int]:
-    """The processes of ours whose environment carries the mark of ``run_id``, zombies left out.
+    """The processes with the mark of ``run_id`` in their environment, or with its seal.
 
-    ``strangers`` are known to have nothing to do with the run and are not looked at.
+    Zombies are left out. ``strangers`` are known to have nothing to do with the run and are not
+    looked at.
     """
     if not run_id:
         return []
-    wanted, me = f"{MARK}={run_id}".encode(), os.getpid()
-    return [
-        pid for pid in _pids() if pid != me and pid not in strangers and wanted in _environment(pid)
-    ]
+    mark, me = f"{MARK}={run_id}".encode(), os.getpid()
+    number = seal.number(run_id)
+
+    def has(pid: int) -> bool:
+        if (sealed := seal.read(pid)) is not None:
+            return sealed == number and not _is_empty(pid)
+        return mark in _environment(pid)
+
+    return [pid for pid in _pids() if pid != me and pid not in strangers and has(pid)]
 
 
 def marks(prefix: str) -> dict[int, str]:
@@ -60,12 +68,12 @@ def marks(prefix: str) -> dict[int, str]:
 def strangers_to(run_id: str) -> frozenset[int]:
     """Processes that have nothing to do with the run: a sweep soon after may pass over them.
 
-    A process without the mark does not get it later, and a number is not given again before all
-    others had their turn. One whose environment cannot be read counts only when it never has any
-    again: it may just be replacing itself (exec).
+    A process without mark and seal does not get them later, and a number is not given again before
+    all others had their turn. One whose environment cannot be read counts only when it never has
+    any again: it may just be replacing itself (exec).
     """
-    wanted = f"{MARK}={run_id}".encode()
-    seen = ((pid, _environment(pid)) for pid in _pids())
+    wanted, number = f"{MARK}={run_id}".encode(), seal.number(run_id)
+    seen = ((pid, _environment(pid)) for pid in _pids() if seal.read(pid) != number)
     return frozenset(
         pid for pid, block in seen if (wanted not in block if any(block) else _is_empty(pid))
     )
@@ -122,13 +130,23 @@ def sweep(
     known: Iterable[psutil.Process] = (),
     strangers: Container[int] = (),
     *,
+    leader: int = 0,
+    everywhere: bool = True,
     grace_s: float = 0.3,
 ) -> list[int]:
     """End every process of the run that is left: TERM, a short grace, KILL.
 
-    ``known`` are processes seen earlier as descendants; psutil sees to it that a reused pid is
-    not taken for one of them; ``strangers`` are not looked at (see ``strangers_to``). Repeats until
-    nothing is found (something may be starting more), at most for about a second beyond the grace.
+    Repeats until nothing is found (something may be starting more), at most for about a second
+    beyond the grace.
+
+    Args:
+        run_id: the run's mark.
+        known: processes seen earlier as descendants; psutil sees to it that a reused pid is not
+            taken for one of them.
+        strangers: are not looked at (see ``strangers_to``).
+        leader: the process that was started for the run: orphans are found by its session too.
+        everywhere: look at all processes of the host, not only at orphans and the known ones.
+        grace_s: seconds from TERM to KILL.
 
     Returns the pids that were found.
     """
@@ -137,7 +155,9 @@ def sweep(
     give_up = deadline + 1.0
     known = list(known)
     while True:
-        left = {p.pid for p in known if _alive(p)} | set(marked(run_id, strangers))
+        left = {p.pid for p in known if _alive(p)} | set(orphans.of(run_id, leader))
+        if everywhere:
+            left |= set(marked(run_id, strangers))
         if not left:
             return sorted(seen)
         now = time.monotonic()

@@ -1,0 +1,152 @@
+"""What a run started is ended with it, whatever it did to its group, environment and parents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.engines.process import orphans, seal
+from tests.integration.supervised import ANSWER, Script, Stage
+
+ROOT = Path(__file__).parents[2]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="seals and adoption are Linux's")
+
+# A grandchild in a session of its own, with an emptied environment, whose parent has ended.
+ESCAPES = (
+    "def escape(then='time.sleep(600)'):\n"
+    "    r, w = os.pipe()\n"
+    "    if os.fork() == 0:\n"
+    "        os.setsid()\n"
+    "        if os.fork() == 0:\n"
+    "            os.dup2(w, 9)\n"
+    "            code = 'import os, time; os.write(9, b\"%d\" % os.getpid()); ' + then\n"
+    "            os.execve(sys.executable, [sys.executable, '-I', '-S', '-c', code], {})\n"
+    "        os._exit(0)\n"
+    "    os.wait()\n"
+    "    return int(os.read(r, 20))\n"
+)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE  # init has not reaped it yet
+    except psutil.NoSuchProcess:
+        return True
+
+
+@LINUX
+async def test_who_left_group_environment_and_parent_is_found(stage: Stage) -> None:
+    outcome = await stage.run(Script(ESCAPES + "say(type='text', text=str(escape()))\n" + ANSWER))
+    [pid] = [int(e.text) for e in stage.events if e.kind == "message" and e.text != "A"]
+    assert outcome.kind == "answered"
+    assert gone(pid)
+
+
+@LINUX
+async def test_the_same_when_the_run_is_stopped(stage: Stage) -> None:
+    engine = Script(
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        + ESCAPES
+        + "say(type='delta', text=str(escape()))\ntime.sleep(600)"
+    )
+    running = asyncio.create_task(stage.run(engine))
+    await stage.until("delta")
+    pid = int(stage.events[0].text)
+    assert not gone(pid)
+    stage.cancel.set()
+    assert (await running).kind == "cancelled"
+    assert gone(pid)
+
+
+@LINUX
+def test_a_seal_is_inherited_and_told_apart() -> None:
+    code = "import subprocess, sys; subprocess.run(['sleep', '600'], env={})"
+    child = subprocess.Popen([sys.executable, "-I", "-c", code], start_new_session=True)
+    try:
+        assert seal.read(child.pid) is None
+        seal.put(child.pid, "run-1")
+        deadline = time.monotonic() + 20
+        while not (below := psutil.Process(child.pid).children()):
+            assert time.monotonic() < deadline
+        assert seal.read(child.pid) == seal.read(below[0].pid) == seal.number("run-1")
+        assert seal.number("run-1") != seal.number("run-2")
+        assert seal.read(os.getpid()) is None
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait(10)
+    assert seal.read(child.pid) is None
+    seal.put(child.pid, "run-1")  # gone: nothing happens
+
+
+def test_who_does_not_adopt_looks_at_no_orphan() -> None:
+    assert not orphans.adopting()
+    assert orphans.of("run", 1) == []
+
+
+async def test_where_no_descriptor_can_be_had_a_thread_waits(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(pid: int, flags: int = 0) -> int:
+        raise OSError(1, "not permitted")
+
+    monkeypatch.setattr(os, "pidfd_open", refused, raising=False)
+    outcome = await stage.run(Script("say(type='text', text='A'); sys.exit(3)"))
+    assert (outcome.kind, outcome.text) == ("crashed", "A")
+    assert "exit status 3" in outcome.detail
+    running = asyncio.create_task(stage.run(Script("say(type='delta', text='x'); time.sleep(600)")))
+    await stage.until("delta")
+    stage.cancel.set()
+    assert (await running).kind == "cancelled"
+
+
+ADOPTER = """
+import asyncio, json, os, sys
+from pathlib import Path
+import psutil, structlog
+from core.engines.process import adopt_orphans, orphans
+from tests.integration.supervised import Script, Stage
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+
+async def main():
+    stages = [Stage(Path(sys.argv[1])) for _ in range(4)]
+    outcomes = await asyncio.gather(*(s.run(Script(sys.argv[2])) for s in stages))
+    orphans._STALE_S = 0.0
+    [await Stage(Path(sys.argv[1])).run(Script(sys.argv[2])) for _ in range(2)]
+    return {
+        "adopts": orphans.adopting(),
+        "kinds": sorted({o.kind for o in outcomes}),
+        "told": [int(e.text) for s in stages for e in s.events if e.text.isdigit()],
+        "children": [p.pid for p in psutil.Process().children()],
+        "expected": sorted(orphans._here.expected),
+    }
+
+print(json.dumps({"adopted": adopt_orphans(), **asyncio.run(main())}))
+"""
+
+
+@LINUX
+@pytest.mark.parametrize("then", ["time.sleep(600)", "pass"])
+def test_who_adopts_finds_orphans_and_keeps_no_zombies(tmp_path: Path, then: str) -> None:
+    """In a process of its own: to adopt orphans is for a whole process and for ever."""
+    engine = ESCAPES + f"say(type='text', text=str(escape({then!r})))\n" + ANSWER
+    done = subprocess.run(
+        [sys.executable, "-c", ADOPTER, str(tmp_path), engine],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["adopted"] is told["adopts"] is True
+    assert told["kinds"] == ["answered"]
+    assert len(told["told"]) == 4
+    assert all(gone(pid) for pid in told["told"])
+    assert told["children"] == []  # neither alive nor dead
+    assert told["expected"] == []
