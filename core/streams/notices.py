@@ -77,12 +77,10 @@ class _Notice:
             if self._at == before:
                 return None
             self._skip()
-        strong = [kind for kind, is_strong in self._kinds if is_strong]
-        weak = [kind for kind, is_strong in self._kinds if not is_strong]
-        if strong:
-            return strong[0]
-        if weak and (self._api or HELPS.search(self._low)):
-            return weak[0]
+        helped = self._api or bool(HELPS.search(self._low))
+        for kind, strong in sorted(self._kinds, key=lambda found: not found[1]):
+            if strong or helped:
+                return kind
         if self._api and self._status:
             kind = classify("", self._status)
             return None if kind == "crashed" else kind
