@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
@@ -12,19 +12,24 @@ from bridge.access import Door
 from bridge.asked import AskedActs
 from bridge.asked_commands import Decide, Requests, Revoke
 from bridge.commands import Ask, Context, Convene, Help, Intention, Mode, Names, Next, Status, Stop
+from bridge.line import Line, say_line
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
 from bridge.team_acts import Ground, TeamActs
 from bridge.team_commands import WORDS, Team
 from bridge.terminal_commands import Continue, Resume
 from bridge.terminals import Look, Terminals
+from bridge.usage_acts import Counting, act_usage
+from bridge.usage_commands import BudgetsShown, Usage
 from core.context.parity import parity
 from core.errors import BadInput
 from core.minutes import header_text
-from core.model import Button, ChatEvent, Conversation, Participant, Reply, Step, Turn
+from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
+from core.permissions import lowest
 from core.receipts import say_context, say_parity
-from core.records import messages, outbox, places, runs, turns
+from core.records import asked, messages, outbox, parked, places, runs, turns
 from core.turns.asked import withdraw_turn
+from core.turns.budgets import refuse
 from core.turns.parking import resting_text
 from core.turns.rounds import decided, show_header
 from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
@@ -34,6 +39,7 @@ GOES_ON = (
     "This roundtable goes on as it was begun: an edit changes only one that waits. To have it as "
     "it reads now, `!stop` it and send the edited text as a new message."
 )
+NOTHING_LEFT = "A budget is used up: the thread says which, and when it begins anew."
 TEAM_PAGES = ("team", "records", *WORDS)
 
 
@@ -48,6 +54,8 @@ class IntakePolicy:
     mode: str
     queue_limit: int
     terminals: Terminals
+    counting: Counting = field(default_factory=Counting)
+    line: Callable[[], Line] = Line
 
 
 class Acts:
@@ -101,9 +109,14 @@ class Acts:
             case Stop() if conversation is not None:
                 return self.stop(conversation, list(turns.waiting(conversation.id)))
             case Status():
-                return Reply(
-                    say_status(self._waiting(conversation), *outbox.undelivered(), self.now)
-                )
+                here = self._waiting(conversation)
+                told = say_status(here, *outbox.undelivered(), self.now)
+                told += say_line(self.policy.line(), here)
+                resting = resting_text(parked.resting(self.now), self.now)
+                more = (told, AskedActs(self).waits(conversation), resting)
+                return Reply("\n\n".join(filter(None, more)))
+            case Usage() | BudgetsShown():
+                return act_usage(self, intention, self.policy.counting)
             case Context() if conversation is not None:
                 return Reply(_context(conversation, intention.run))
             case Next() if conversation is not None:
@@ -143,7 +156,7 @@ class Acts:
         mode = intention.mode or conversation.mode
         if isinstance(intention, Ask):
             engine = intention.engine or self.policy.default_seat.engine
-            self._put(
+            return self._put(
                 conversation,
                 kind="ask",
                 prompt=intention.prompt,
@@ -152,33 +165,44 @@ class Acts:
                 rounds=1,
                 mode=mode,
                 budget_chars=intention.budget_chars,
+                permission=intention.permission,
             )
-        else:
-            setup = self.policy.tables.setup(intention)
-            self._put(
-                conversation,
-                kind="roundtable",
-                prompt=intention.topic,
-                prompt_message_id=message_id,
-                seats=setup.seats,
-                rounds=setup.rounds,
-                rules=setup.rules,
-                mode=mode,
-            )
-        return None
+        setup = self.policy.tables.setup(intention)
+        return self._put(
+            conversation,
+            kind="roundtable",
+            prompt=intention.topic,
+            prompt_message_id=message_id,
+            seats=setup.seats,
+            rounds=setup.rounds,
+            rules=setup.rules,
+            mode=mode,
+            permission=intention.permission,
+        )
 
-    def _put(self, conversation: Conversation, **turn: Any) -> None:
-        """Queue a turn of the one who acts."""
+    def _put(
+        self, conversation: Conversation, *, permission: Permission | None, **turn: Any
+    ) -> Reply | None:
+        """Queue a turn of the one who acts, which may do no more than this person may have done.
+
+        One that falls under a budget with nothing left is refused; the thread is told why.
+        """
         author = self.event.author
         turn_id = turns.queue_turn(
             conversation.id,
             asker=author.name,
             asker_key=f"{self.event.key.chat}:{author.id}",
             asker_trusted=author.trusted,
+            permission=lowest(self.door.ceiling(author), permission),
             now=self.now,
             **turn,
         )
         self._queued(conversation, turn_id, turn["kind"])
+        queued, purse = turns.get_turn(turn_id), self.policy.counting.purse
+        if queued is None or not refuse(queued, purse, self.voice, self.now):
+            return None
+        self.owes = True
+        return None if self.event.kind == "message" else Reply(NOTHING_LEFT)
 
     def change(self, turn: Turn, wanted: Ask | Convene) -> None:
         """A question was edited: one that waits is asked as it reads now.
@@ -186,6 +210,7 @@ class Acts:
         A roundtable is reckoned again, so that one over its budget can be made smaller by an edit;
         one that has begun goes on as it is, and the thread is told so once.
         """
+        turns.limit(turn.id, lowest(self.door.ceiling(self.event.author), wanted.permission))
         if isinstance(wanted, Ask) or turn.kind != "roundtable":
             prompt = wanted.prompt if isinstance(wanted, Ask) else wanted.topic
             if not turns.change_prompt(turn.prompt_message_id, prompt):
@@ -300,6 +325,19 @@ class Acts:
         decided(turn, "", self.voice, self.now)
         self.owes = True
 
+    def asks_no_more(self, turn: Turn) -> None:
+        """The question was deleted: what its agent waits for is nobody's wish any more.
+
+        A turn that works keeps going; one that waits for people ends, for it could go nowhere.
+        """
+        if not asked.waiting_of_turn(turn.id):
+            return
+        why = "the question was deleted"
+        if turns.end_turn(turn.id, "cancelled", why, self.now):
+            self.stopped.append(turn.id)
+        withdraw_turn(turn.id, why, self.voice, self.now)
+        self.owes = True
+
     def ask_which(self) -> Reply:
         """A stop at channel level: buttons for what runs and waits in this channel."""
         found = self._waiting(None)
@@ -335,7 +373,7 @@ class Acts:
             return Reply("It is being worked on already.")
         if full := self.full(waits):
             return full
-        self._put(
+        refused = self._put(
             conversation,
             kind=turn.kind,
             prompt=turn.prompt,
@@ -343,10 +381,11 @@ class Acts:
             seats=turn.seats,
             rounds=turn.rounds,
             mode=turn.mode,
-            rules=turn.rules,
+            rules=replace(turn.rules, spent=""),
             budget_chars=turn.budget_chars,
+            permission=turn.permission,
         )
-        return Reply("Trying again.")
+        return refused or Reply("Trying again.")
 
 
 def one_line(text: str) -> str:

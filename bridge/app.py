@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +16,12 @@ import structlog
 
 from bridge.access import Door
 from bridge.acts import IntakePolicy
-from bridge.capacity import capacity
+from bridge.capacity import capacity, purse_of
 from bridge.commands import Names
 from bridge.delivery import Delivery
+from bridge.expiry import Expiry
 from bridge.intake import Intake
+from bridge.line import Line
 from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
@@ -28,6 +30,7 @@ from bridge.secrets import learn_secrets
 from bridge.tables import read_tables
 from bridge.team_acts import Ground, say_opened
 from bridge.terminals import Terminals
+from bridge.usage_acts import Counting
 from bridge.worker import Worker
 from config.settings import Settings
 from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
@@ -41,11 +44,9 @@ from core.ports import Chat
 from core.records import usage
 from core.records.scrub import Scrubber
 from core.records.thread import Records
-from core.records.usage import Purse
 from core.redact import redact
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
-from core.spending import Budget, zone_named
 from core.turns.house import House, Policy
 from core.turns.rounds import posted
 
@@ -169,7 +170,7 @@ async def running(
             policy=_policy(settings, persona_folder),
             pulls=pulls,
             slots=Slots(*capacity(settings, engines, default)),
-            purse=purse_of(settings),
+            purse=purse_of(settings, lambda key: project_of(settings, key).name),
             writers=Writers(settings.storage.locks, wait_s=settings.runs.session_wait_s),
         )
         worker = Worker(house)
@@ -187,7 +188,7 @@ async def running(
                 settings.permissions.approvers,
                 settings.permissions.at_most,
             ),
-            _intake_policy(settings, names, default, found, ground, house),
+            _intake_policy(settings, names, default, found, ground, house, worker.line),
             render,
             on_turn=worker.wake,
             on_post=delivery.wake,
@@ -195,6 +196,14 @@ async def running(
             on_skip=worker.skip,
             on_gone=scrubber.wake,
             on_ruled=house.desk.ruled,
+        )
+        expiry = Expiry(
+            records,
+            house.desk,
+            render,
+            within_s=settings.permissions.answer_within_s,
+            on_turn=worker.wake,
+            on_post=delivery.wake,
         )
         try:
             if engines[default].traits.in_run_pull:
@@ -205,7 +214,13 @@ async def running(
             await asyncio.to_thread(house.writers.prune, time.time())
             await summariser.recover()
             async with asyncio.TaskGroup() as group:
-                works = (worker.run(), delivery.run(), summariser.run(), scrubber.run())
+                works = (
+                    worker.run(),
+                    delivery.run(),
+                    summariser.run(),
+                    scrubber.run(),
+                    expiry.run(),
+                )
                 loops = [group.create_task(work) for work in works]
                 try:
                     yield Moot(settings, records, intake, worker, delivery, default)
@@ -246,17 +261,6 @@ def project_of(settings: Settings, key: ConversationKey) -> Project:
                 return Project(name, str(project.path), own or project.permission)
     safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
     return Project(safe, str(settings.storage.dir / "channels" / safe), own or "plan", own=True)
-
-
-def purse_of(settings: Settings) -> Purse:
-    """The budgets that are set, as core knows them."""
-    return Purse(
-        tuple(
-            Budget(one.of, one.per, one.tokens, one.cost_usd, one.name) for one in settings.budgets
-        ),
-        zone_named(settings.usage.timezone),
-        lambda key: project_of(settings, key).name,
-    )
 
 
 def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:
@@ -342,6 +346,7 @@ def _intake_policy(
     found: Sequence[EngineInfo],
     ground: Ground,
     house: House,
+    line: Callable[[], Line],
 ) -> IntakePolicy:
     roundtable = settings.roundtable
     presets = {name: roundtable.preset(name) for name in roundtable.presets}
@@ -352,6 +357,8 @@ def _intake_policy(
         tables=read_tables(roundtable, presets, names, _table_engines(settings, default, found)),
         mode=settings.context.mode,
         queue_limit=settings.runs.queue_limit,
+        counting=Counting(house.purse, frozenset(settings.usage.viewers)),
+        line=line,
         terminals=Terminals(
             house.engines,
             house.writers,

@@ -1,15 +1,17 @@
-"""How many runs this host can hold at once, where the settings leave it open."""
+"""What may run at once on this host, where the settings leave it open; and what may be used."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import psutil
 
 from config.settings import Settings
-from core.model import EngineTraits
+from core.model import ConversationKey, EngineTraits
 from core.ports import Engine
+from core.records.usage import Purse
+from core.spending import Budget, zone_named
 
 PER_CORE = 2  # runs mostly wait for their model
 LEFT_FOR_OTHERS_MB = 500
@@ -47,3 +49,9 @@ def _held(traits: EngineTraits, memory_mb: int) -> int:
     if not traits.memory_mb:
         return 0
     return max(1, (memory_mb - LEFT_FOR_OTHERS_MB) // traits.memory_mb)
+
+
+def purse_of(settings: Settings, project_of: Callable[[ConversationKey], str]) -> Purse:
+    """The budgets that are set, as core knows them; ``project_of`` names a channel's project."""
+    budgets = (Budget(b.of, b.per, b.tokens, b.cost_usd, b.name) for b in settings.budgets)
+    return Purse(tuple(budgets), zone_named(settings.usage.timezone), project_of)

@@ -25,14 +25,17 @@ from bridge.options import (
     listed,
     model_name,
     parse_budget,
+    parse_permission,
     parse_switch,
     take_options,
 )
 from bridge.team_commands import WORDS, Team, Topic, parse_team
 from bridge.terminal_commands import WORDS as TERMINAL_WORDS
 from bridge.terminal_commands import TerminalIntention, parse_terminal
+from bridge.usage_commands import WORDS as USAGE_WORDS
+from bridge.usage_commands import UsageIntention, parse_usage
 from core.errors import BadInput
-from core.model import Order, Participant
+from core.model import Order, Participant, Permission
 
 COMMANDS = {
     "ask": "ask",
@@ -47,6 +50,7 @@ COMMANDS = {
     **WORDS,
     **TERMINAL_WORDS,
     **ASKED_WORDS,
+    **USAGE_WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
@@ -69,6 +73,7 @@ class Ask:
     model: str = ""
     mode: str = ""
     budget_chars: int = 0
+    permission: Permission | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class Convene:
     synthesizer: Participant | None = None
     early_stop: bool | None = None
     budget_chars: int = 0
+    permission: Permission | None = None
 
 
 NOBODY = Participant("")
@@ -143,7 +149,7 @@ class NoTopic(BadInput):
 
 Intention = (
     Ask | Convene | Stop | Next | Status | Context | Mode | Help
-    | Team | AskedIntention | TerminalIntention
+    | Team | AskedIntention | TerminalIntention | UsageIntention
 )  # fmt: skip
 
 
@@ -191,16 +197,16 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return _ask(text, names)
         case "roundtable":
             return _convene(text, names)
-        case "stop":
-            return Stop()
+        case "stop" | "status":
+            return Stop() if command == "stop" else Status()
         case "next":
             return Next(text.strip().strip("@"))
-        case "status":
-            return Status()
         case "context":
             return Context(text.strip())
         case "mode":
             return _own_mode(text)
+        case "usage":
+            return parse_usage(text)
         case _ if command in ASKED_WORDS.values():
             return parse_asked(command, text)
         case _ if command in WORDS.values():
@@ -248,6 +254,7 @@ def _ask(text: str, names: Names) -> Ask:
         model_name(options.get("model", "")),
         options.get("mode", ""),
         parse_budget(options.get("budget", "")),
+        parse_permission(options.get("permission", "")),
     )
 
 
@@ -285,6 +292,7 @@ def parse_table(text: str, names: Names) -> Convene:
         synthesizer=parse_synthesizer(options.get("synth", ""), names),
         early_stop=parse_switch("early-stop", options.get("early-stop", "")),
         budget_chars=parse_budget(options.get("budget", "")),
+        permission=parse_permission(options.get("permission", "")),
     )
 
 

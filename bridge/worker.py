@@ -6,23 +6,36 @@ import asyncio
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
 
-from core.control import Lease, Stops
+from bridge.line import SAVED, Line, waiting_text
+from core.control import Lease, Place, Stops
 from core.engines.process import end_leftover
 from core.model import Conversation, Step, Turn
-from core.records import messages, runs, turns, usage
+from core.records import messages, runs, turns, usage, waiting_notice
 from core.turns.budgets import may_begin
 from core.turns.house import House, Ready, claim_ready
 from core.turns.rounds import Teller, let_go_all
 from core.turns.settle import fail_turn, settle_cut
 from core.turns.take import take_turn
+from core.words import stop_button
 
 log = structlog.get_logger()
 
+SHOW_AFTER_S = 2.0  # most questions begin before
+EDIT_EVERY_S = 10.0
 POLL_S = 5.0  # a wake-up can only be lost by a bug; then it costs this long
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the thread of a waiting turn was told last, and when (monotonic) it may be told more."""
+
+    again_at: float
+    text: str = ""
 
 
 class Worker:
@@ -35,6 +48,8 @@ class Worker:
         self._house = house
         self._wake = asyncio.Event()
         self._active: dict[int, tuple[Turn, Stops]] = {}
+        self._line = Line()
+        self._told: dict[int, _Told] = {}
         house.slots.on_free = self.wake
 
     def wake(self) -> None:
@@ -52,6 +67,10 @@ class Worker:
         if turn_id in self._active:
             for step in steps:
                 self._active[turn_id][1].skip(step)
+
+    def line(self) -> Line:
+        """Who waits, as the last look at the queue found it."""
+        return self._line
 
     @property
     def active(self) -> int:
@@ -95,7 +114,7 @@ class Worker:
                 self._wake.clear()
                 await self._claim(group)
                 try:
-                    async with asyncio.timeout(POLL_S):
+                    async with asyncio.timeout(SHOW_AFTER_S if self._told else POLL_S):
                         await self._wake.wait()
                 except TimeoutError:
                     continue
@@ -121,6 +140,45 @@ class Worker:
             log.debug("turn.claimed", turn=turn.id, conversation=turn.conversation_id)
             self._active[turn.id] = (turn, stops)
             group.create_task(self._work(ready, stops, lease))
+
+        self._line = Line(
+            slots.used,
+            slots.at_once,
+            {name: (slots.used_by(name), limit) for name, limit in slots.limits.items()},
+            claimed.left,
+            claimed.saved,
+        )
+        await self._tell_waiting([place for place in claimed.left if place not in wishes])
+
+    async def _tell_waiting(self, left: Sequence[Place]) -> None:
+        """Say in the threads of questions that wait how many come before them.
+
+        Not at once, for most begin at once, and not often: platforms take few edits.
+        """
+        texts = {place.turn: waiting_text(self._line, place) for place in left}
+        texts |= dict.fromkeys(self._line.saved, SAVED)
+        now = time.monotonic()
+        first = _Told(now + SHOW_AFTER_S)
+        self._told = {turn: self._told.get(turn, first) for turn in texts}
+        due = {
+            turn: text
+            for turn, text in texts.items()
+            if self._told[turn].text != text and now >= self._told[turn].again_at
+        }
+        if not due:
+            return
+
+        def tell() -> None:
+            for turn_id, text in due.items():
+                turn = turns.get_turn(turn_id)
+                assert turn is not None
+                chat = messages.get_conversation(turn.conversation_id).key.chat
+                shown = self._house.voice(chat, text, "")[0]
+                waiting_notice.show(turn_id, shown, (stop_button(turn_id),), now=time.time())
+
+        await self._house.records.do(tell)
+        self._told |= {turn: _Told(now + EDIT_EVERY_S, text) for turn, text in due.items()}
+        self._house.wake_delivery()
 
     async def _work(self, ready: Ready, stops: Stops, lease: Lease) -> None:
         turn = ready.turn

@@ -162,6 +162,12 @@ def span_typed(word: str, now: float, zone: tzinfo | None) -> Span:
     raise BadInput(f"“{word[:40]}” is no span of time. There are: {', '.join(SPANS)}.")
 
 
+def is_span(word: str) -> bool:
+    """Whether ``span_typed`` knows it."""
+    known = ("today", "day", "week", "month")
+    return word in known or bool(_DAYS.fullmatch(word) or _MONTH.fullmatch(word))
+
+
 def day_of(at: float, zone: tzinfo | None) -> str:
     """``2026-11-30``."""
     return datetime.fromtimestamp(at, zone).date().isoformat()

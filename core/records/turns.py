@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 
-from peewee import SQL, IntegrityError, fn
+from peewee import SQL
 
 from core.model import (
     ConversationKey,
@@ -19,7 +19,8 @@ from core.model import (
     TurnKind,
     TurnState,
 )
-from core.records.prepared import Prepared, raw
+from core.records import waiting_notice
+from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, MessageRow, RequestRow, RunRow, TurnRow
 
 _WAITING = ("queued", "running", "held", "parked")
@@ -63,55 +64,6 @@ def queue_turn(
     return row.id
 
 
-_heads = Prepared(
-    TurnRow,
-    lambda excluded: (
-        TurnRow.select()
-        .where(
-            TurnRow.id.in_(
-                TurnRow.select(fn.MIN(TurnRow.id))
-                .where(TurnRow.state == "queued")
-                .group_by(TurnRow.conversation)
-            )
-            & TurnRow.conversation.not_in(
-                TurnRow.select(TurnRow.conversation).where(TurnRow.state.in_(("running", "parked")))
-            )
-            & TurnRow.conversation.not_in(SQL("(SELECT value FROM json_each(?))", [raw(excluded)]))
-        )
-        .order_by(TurnRow.id)
-    ),
-)
-
-
-def heads(excluded: Sequence[int]) -> tuple[Turn, ...]:
-    """The oldest queued turn of each conversation that has none running, oldest first.
-
-    A parked turn keeps its conversation to itself as well, as it did before the restart.
-
-    ``excluded`` are conversations whose last turn is over in the rows while its process is still
-    being ended.
-    """
-    return tuple(to_turn(row) for row in _heads.rows(excluded=json.dumps(list(excluded))))
-
-
-def claim(turn: Turn, now: float) -> Turn | None:
-    """Take a queued turn; ``None`` if it is taken, or its conversation has one running."""
-    try:
-        if not _take.run(turn=turn.id, now=now):
-            return None
-    except IntegrityError:  # another worker was faster: the index keeps one per conversation
-        return None
-    return replace(turn, state="running")
-
-
-_take = Prepared(
-    TurnRow,
-    lambda turn, now: TurnRow.update(state="running", started_at=now).where(
-        (TurnRow.id == turn) & (TurnRow.state == "queued")
-    ),
-)
-
-
 _turn = Prepared(TurnRow, lambda turn: TurnRow.select().where(TurnRow.id == turn))
 
 
@@ -129,6 +81,8 @@ def end_turn(turn_id: int, state: TurnState, error: str, now: float) -> bool:
         .execute()
     )
     _forget_deleted.run(turn=turn_id)
+    if changed:
+        waiting_notice.hide(turn_id, now)
     return bool(changed)
 
 
@@ -328,6 +282,13 @@ def change_table(
     return bool(changed)
 
 
+def limit(turn_id: int, permission: Permission | None) -> None:
+    """What a question that waits may lead to, as it reads now."""
+    TurnRow.update(permission=permission or "").where(
+        (TurnRow.id == turn_id) & TurnRow.state.in_(("queued", "held"))
+    ).execute()
+
+
 def withdraw_prompt(message_id: int, now: float) -> tuple[Turn, ...]:
     """The question was deleted in chat: nothing of it is kept, and a waiting turn is over.
 
@@ -339,7 +300,10 @@ def withdraw_prompt(message_id: int, now: float) -> tuple[Turn, ...]:
         asked & TurnRow.state.in_(("queued", "held", "parked"))
     ).execute()
     TurnRow.update(prompt="").where(asked & (TurnRow.state != "running")).execute()
-    rows = TurnRow.select().where(asked).order_by(TurnRow.id)
+    rows = list(TurnRow.select().where(asked).order_by(TurnRow.id))
+    for row in rows:
+        if row.state == "cancelled":
+            waiting_notice.hide(row.id, now)
     return tuple(replace(to_turn(row), prompt="") for row in rows)
 
 

@@ -30,7 +30,7 @@ from core.model import (
     Verdict,
 )
 from core.ports import Engine, PullServer
-from core.records import messages, runs, turns
+from core.records import messages, queue, runs
 from core.records.thread import Records
 from core.records.usage import Purse
 from core.sources.port import Source
@@ -173,7 +173,7 @@ def claim_ready(
     allowed: Allowed = lambda _: "yes",
 ) -> Claimed:
     """Claim the turns that ``core.control.choose`` lets begin. One transaction."""
-    heads = {turn.id: turn for turn in turns.heads(excluded)}
+    heads = {turn.id: turn for turn in queue.heads(excluded)}
     waiting = [*wishes, *map(place_of, heads.values())]
     granted, places = list[Place](), list[Place]()
     claimed, saved, refused = list[Turn](), list[int](), False
@@ -185,7 +185,7 @@ def claim_ready(
         elif (verdict := allowed(turn)) == "wait":
             saved.append(turn.id)
             continue
-        elif verdict == "no" or (mine := turns.claim(turn, now)) is None:
+        elif verdict == "no" or (mine := queue.claim(turn, now)) is None:
             refused = True
             continue
         else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.model import Conversation, Project, Scene, Turn
-from core.records import messages, turns
+from core.records import messages, queue
 
 
 def scene_of(conversation: Conversation | int, **values: Any) -> Scene:
@@ -26,5 +26,5 @@ def scene_of(conversation: Conversation | int, **values: Any) -> Scene:
 
 def claim_oldest(excluded: Sequence[int] = (), now: float = 1.0) -> Turn | None:
     """Take the oldest turn that may begin, as the worker does with one free slot."""
-    found = (turns.claim(head, now) for head in turns.heads(excluded))
+    found = (queue.claim(head, now) for head in queue.heads(excluded))
     return next((turn for turn in found if turn is not None), None)

@@ -6,7 +6,7 @@ import pytest
 from peewee import DoesNotExist
 
 from core.model import ConversationKey, Participant
-from core.records import filing, messages, outbox, runs, scope, search, turns
+from core.records import filing, messages, outbox, queue, runs, scope, search, turns
 from core.records.prepared import Prepared, meta_of
 from core.records.tables import ConversationRow, OutboxRow, TurnRow
 from core.records.thread import Records
@@ -110,7 +110,7 @@ async def test_conversations_that_are_still_busy_are_left_out(records):
                 mode="",
                 now=1.0,
             )
-        return [turn.prompt for turn in turns.heads((1, 3))]
+        return [turn.prompt for turn in queue.heads((1, 3))]
 
     assert await records.do(fill) == ["2"]
 

@@ -33,6 +33,7 @@ class TurnRow(Table):
     forecast = TextField(default="")  # JSON of core.model.Forecast ("" = not reckoned)
     synthesis_link = TextField(default="")  # where the synthesis stands, once it is posted
     header = IntegerField(null=True)  # outbox id of a roundtable's header message
+    waiting = IntegerField(null=True)  # outbox id of the notice that says how long it has to wait
     queued_at = FloatField()
     started_at = FloatField(null=True)
     ended_at = FloatField(null=True)

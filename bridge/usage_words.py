@@ -1,0 +1,92 @@
+"""What was used, in words: tables for the chats and the command line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import tzinfo
+
+from core.records.usage import Sum
+from core.spending import WARN_AT, Amount, By, Span, Standing, used_text, when, whose
+from core.words import literal
+
+OTHERS = "other channels"
+MAX_ROWS = 25
+
+
+def say_usage(
+    found: Sequence[Sum], span: Span, by: By, zone: tzinfo | None, *, whose_use: str
+) -> str:
+    """The table: a row for each part, the dearest first, and the sum."""
+    head = f"**Used {span.label}** by {whose_use}"
+    if span.label != "today":
+        head += f" (since {when(span.start, zone)})"
+    if not found:
+        return f"{head}: nothing."
+    shown, rest = found[:MAX_ROWS], found[MAX_ROWS:]
+    rows = [(_named(one, by), one.amount) for one in shown]
+    if rest:
+        rows.append((f"{len(rest)} more", total(one.amount for one in rest)))
+    whole = total(one.amount for one in found)
+    lines = [
+        f"| {by} | runs | tokens in | from cache | tokens out | cost |",
+        "|---|---:|---:|---:|---:|---:|",
+        *(_row(name, amount) for name, amount in rows),
+    ]
+    lines += [_row("all", whole)] if len(rows) > 1 else []
+    told = [head + ":", "", *lines]
+    if whole.untold:
+        told += ["", "Where no cost is told, the engine tells none: Moot does not guess."]
+    return "\n".join(told)
+
+
+def _row(name: str, amount: Amount) -> str:
+    cells = (
+        name,
+        f"{amount.runs:,}",
+        f"{amount.input_tokens:,}",
+        f"{amount.cached_tokens:,}",
+        f"{amount.output_tokens:,}",
+        cost_text(amount),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def cost_text(amount: Amount) -> str:
+    """``$1.23``, ``not told``, or both in part; never $0 for what is not known."""
+    if not amount.cost_usd:
+        return "not told" if amount.untold else "$0.00"
+    told = f"${amount.cost_usd:,.2f}" if amount.cost_usd >= 0.01 else "under $0.01"
+    return f"{told} + not told" if amount.untold else told
+
+
+def _named(one: Sum, by: By) -> str:
+    if by == "person":
+        return literal(one.called or one.name, 40) if one.name else "Moot (summaries)"
+    if by == "channel" and one.name == OTHERS:
+        return OTHERS
+    return literal(one.name, 40) or "not known"
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    """All of it together."""
+    columns = [
+        (a.runs, a.input_tokens, a.output_tokens, a.cached_tokens, a.cost_usd, a.untold, a.seconds)
+        for a in amounts
+    ]
+    return Amount(*(sum(column) for column in zip(*columns, strict=True)))  # type: ignore[arg-type]
+
+
+def say_budgets(found: Sequence[Standing], zone: tzinfo | None) -> str:
+    """How budgets stand, the fullest first."""
+    if not found:
+        return "No budget is set here: [[budgets]] in moot.toml sets one."
+    lines = [_standing(one, zone) for one in sorted(found, key=lambda one: -one.share)]
+    return "\n".join(["**Budgets**", "", *lines])
+
+
+def _standing(one: Standing, zone: tzinfo | None) -> str:
+    mark = "⛔" if one.share >= 1 else "🔔" if one.share >= WARN_AT else "▫️"
+    told = f"- {mark} **{one.share:.0%}** of {literal(whose(one), 200)}: {used_text(one)} used"
+    if one.taken > one.share:
+        told += f", {one.taken - one.share:.0%} expected of runs under way"
+    return f"{told}; anew {when(one.span.end, zone)}"
