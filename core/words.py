@@ -16,6 +16,7 @@ Mention me with a question and I answer in the thread; in a thread I take part i
 - `!status` shows what runs and waits
 - `!context` shows what the last run was told; `!context RUN` another one
 - `!mode full` gives this thread's questions more context; `!mode` shows it
+- `!resume` shows how to go on in a terminal, `!continue` brings a terminal's session here
 - `!plan`, `!finding`, `!artifact`, `!decisions`, `!link`, `!branch`: see `!help plans`
 - `!help` shows this
 
