@@ -158,7 +158,7 @@ async def test_cancel_in_a_tool_leaves_nothing(desk: Desk) -> None:
     assert await sleepers(desk.run_id) == 0
 
 
-@pytest.mark.parametrize("desk", ["claude", "gemini", "ollama"], indirect=True)
+@pytest.mark.parametrize("desk", ["claude", "codex", "gemini", "ollama"], indirect=True)
 async def test_cancel_in_a_text_keeps_what_was_said(desk: Desk) -> None:
     task = asyncio.ensure_future(desk.ask("@@fake slow chunks=400 delay=0.1@@"))
     async with asyncio.timeout(120):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from hashlib import sha256
 from typing import cast
 
 from core.engines.codex.items import bare
@@ -42,36 +42,38 @@ def of_command(request_id: str, params: object) -> Ask:
     command = bare(text_of(params, "command"))
     folder, reason = text_of(params, "cwd"), text_of(params, "reason")
     host = text_of(params, "networkApprovalContext", "host")
+    whole = command if "\n" in command.strip() else ""
     if text_of(params, "kind") == "writeStdin":  # what it types into a program that runs
         request = EngineRequest(
-            request_id, tool="write_stdin", about=one_line(command),
-            detail=details(reason, command),
-        )  # fmt: skip
+            request_id, tool="write_stdin", about=first_line(command), detail=details(reason, whole)
+        )
     elif host:
         request = EngineRequest(
-            request_id, tool="network", about=one_line(host), detail=details(reason, command),
-            scope=f"network:{host}", scope_label=f"connections to {one_line(host)}",
+            request_id, tool="network", about=first_line(host), detail=details(reason, command),
+            scope=f"network:{host}", scope_label=f"connections to {host}",
         )  # fmt: skip
     else:
+        where = f"in {folder}" if folder else ""
         request = EngineRequest(
-            request_id, tool="command_execution", about=one_line(command),
-            detail=details(reason, command, f"in {folder}" if folder else ""),
-            scope=f"command:{folder}:{command}", scope_label="exactly this command",
+            request_id, tool="command_execution", about=first_line(command),
+            detail=details(reason, whole, where),
+            scope=f"command:{digest(folder, command)}",
+            scope_label=f"exactly this command: {first_line(command)}",
         )  # fmt: skip
     return Ask(request, decision)
 
 
-def of_files(request_id: str, params: object, changes: list[JsonObject]) -> Ask:
+def of_files(request_id: str, params: object, changes: list[JsonObject], cwd: str) -> Ask:
     """Files that are to be changed; ``changes`` are those of the item that the request names."""
     paths = [text_of(change, "path") for change in changes]
-    moved = [text_of(change, "kind", "move_path") for change in changes]
-    folder = folder_of([path for path in (*paths, *moved) if path])
+    moved = [to for change in changes if (to := text_of(change, "kind", "move_path"))]
+    folder = one_folder([*paths, *moved], cwd)
     diffs = (f"{change_line(change)}\n{text_of(change, 'diff')}" for change in changes)
     request = EngineRequest(
-        request_id, tool="file_change", about=one_line(", ".join(paths)),
+        request_id, tool="file_change", about=", ".join(paths),
         detail=details(text_of(params, "reason"), *diffs),
         scope=f"files:{folder}" if folder else "",
-        scope_label=f"changes to files in {one_line(folder)}" if folder else "",
+        scope_label=f"changes to files in {folder} (not in folders below it)" if folder else "",
     )  # fmt: skip
     return Ask(request, decision)
 
@@ -83,15 +85,21 @@ def change_line(change: object) -> str:
     return f"{what} {text_of(change, 'path')}" + (f" -> {to}" if to else "")
 
 
-def folder_of(paths: list[str]) -> str:
-    """The deepest folder that all ``paths`` lie in; "" for none or paths that are not absolute."""
-    folders = [PurePosixPath(path).parent for path in paths]
-    if not folders or not all(path.startswith("/") and ".." not in path for path in paths):
+def one_folder(paths: list[str], cwd: str) -> str:
+    """The folder of the project that all ``paths`` lie in directly; "" where there is no such.
+
+    What begins with a dot below ``cwd`` (.git, .codex, .env) is asked for each time: it says what
+    is run. Folders below are not meant: one may be a link that leads out of the project.
+    """
+    folders = {path.rpartition("/")[0] for path in paths}
+    if len(folders) != 1 or not cwd.startswith("/"):
         return ""
-    common = folders[0]
-    while not all(folder.is_relative_to(common) for folder in folders):
-        common = common.parent
-    return str(common)
+    (folder,) = folders
+    home = cwd.rstrip("/")
+    if folder != home and not folder.startswith(f"{home}/"):
+        return ""
+    below = [piece for path in paths for piece in path[len(home) :].split("/")]
+    return "" if any(piece.startswith(".") for piece in below) else folder
 
 
 def of_mcp(request_id: str, params: object) -> Ask | None:
@@ -110,10 +118,10 @@ def of_mcp(request_id: str, params: object) -> Ask | None:
         return {"action": "accept", "content": None, "_meta": KEPT if kept else None}
 
     request = EngineRequest(
-        request_id, tool="mcp_tool_call", about=one_line(f"{server} {tool}"),
+        request_id, tool="mcp_tool_call", about=f"{server} {tool}",
         detail=details(text_of(params, "message"), json.dumps(given, ensure_ascii=False, indent=1)),
         scope=f"mcp:{server}:{tool}",
-        scope_label=f"the tool {one_line(tool)} of the MCP server {one_line(server)}",
+        scope_label=f"the tool {tool} of the MCP server {server}, whatever it is given",
     )  # fmt: skip
     return Ask(request, answer)
 
@@ -153,9 +161,8 @@ def of_questions(request_id: str, params: object) -> Ask | JsonObject:
 
     def answer(verdict: Verdict) -> JsonObject:
         if verdict.choice != "answer":
-            return {
-                "answers": {**closed, **{name: note(verdict.note or NOBODY) for name in open_ids}}
-            }
+            unanswered = {name: note(verdict.note or NOBODY) for name in open_ids}
+            return {"answers": {**closed, **unanswered}}
         picked = [*verdict.answers, *[()] * len(open_ids)]
         given = {
             name: {"answers": list(words)} if words else note(NOBODY)
@@ -165,7 +172,7 @@ def of_questions(request_id: str, params: object) -> Ask | JsonObject:
 
     questions = tuple(question(q) for q, hidden in zip(asked, secret, strict=True) if not hidden)
     request = EngineRequest(
-        request_id, kind="question", tool="request_user_input", about=one_line(questions[0].text),
+        request_id, kind="question", tool="request_user_input", about=first_line(questions[0].text),
         questions=questions,
     )  # fmt: skip
     return Ask(request, answer)
@@ -189,19 +196,19 @@ def question(asked: object) -> AskedQuestion:
 # --- words --------------------------------------------------------------------------------
 
 
-def visible(text: str) -> str:
-    """``text`` with what cannot be seen written out: nobody approves what is hidden from them."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{{{ord(c):x}}}" for c in text)
+def digest(*parts: str) -> str:
+    """A short key of a text of any length."""
+    return sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def one_line(text: str) -> str:
-    """``text`` on one line, cut where it is long."""
-    line = " ".join(visible(text).split())
-    return line if len(line) <= 200 else line[:199] + "…"
+def first_line(text: str) -> str:
+    """The first line of ``text``; that there are more is said."""
+    first, _, rest = text.strip().partition("\n")
+    return f"{first} …" if rest else first
 
 
 def details(*parts: str) -> str:
-    """The parts that hold anything, one below the other; what is left out is said."""
-    text = "\n\n".join(visible(part).strip("\n") for part in parts if part.strip())
+    """The parts that hold anything, one below the other; how much is left out is said."""
+    text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
     left = len(text) - MAX_DETAIL_CHARS
     return text if left <= 0 else f"{text[:MAX_DETAIL_CHARS]}\n[{left:,} more characters]"

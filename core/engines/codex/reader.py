@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from core.context.frame import one_line
 from core.engines.codex.asking import (
     NO_ELICITATION,
     NOBODY,
@@ -28,7 +29,7 @@ _SANDBOX: Mapping[Permission, str] = {
     "edit": "workspace-write",
     "full": "danger-full-access",
 }
-_HELLO, _THREAD, _TURN = 1, 2, 3  # the ids of our requests
+_HELLO, _THREAD, _TURN, _WORD = 1, 2, 3, 4  # the ids of our requests
 _NOT_WANTED = ("turn/diff/updated", "thread/started", "item/reasoning/textDelta")
 _Tokens = tuple[int, int, int]  # input, output, cached
 
@@ -84,6 +85,20 @@ class CodexReader(LineReader):
         if found := self._open.pop(verdict.request_id, None):
             raw_id, ask = found
             self._out.append({"id": raw_id, "result": ask.answer(verdict)})
+            if verdict.choice == "deny" and ask.request.kind == "permission" and verdict.note:
+                self._explain(verdict)
+
+    def _explain(self, verdict: Verdict) -> None:
+        """Say why something was denied: with the denial itself, Codex takes no words."""
+        by = f" by {one_line(verdict.by)}" if verdict.by else ""
+        words = f"What you asked leave for was denied{by}: {one_line(verdict.note, 400)}"
+        said: JsonObject = {"type": "text", "text": words, "text_elements": []}
+        params: JsonObject = {
+            "threadId": self.session,
+            "expectedTurnId": self._turn,
+            "input": [said],
+        }
+        self._out.append({"id": _WORD, "method": "turn/steer", "params": params})
 
     def _greet(self, model: str) -> None:
         task = self._task
@@ -130,6 +145,8 @@ class CodexReader(LineReader):
             super()._dispatch(obj)
 
     def _response(self, d: JsonObject) -> None:
+        if get(d, "id") == _WORD:
+            return  # an explanation that came too late does no harm
         if (error := get(d, "error")) is not None:
             self.fail(*refused_start(text_of(error, "message")), final=True)
         elif get(d, "id") == _THREAD and not self._asked:
@@ -246,7 +263,7 @@ class CodexReader(LineReader):
 
     def _may_change(self, request_id: str, params: JsonObject) -> Ask | JsonObject:
         changes = self._changes.get(text_of(params, "itemId"), [])
-        return self._leave(of_files(request_id, params, changes))
+        return self._leave(of_files(request_id, params, changes, self._task.cwd))
 
     def _may_have(self, request_id: str, params: JsonObject) -> Ask | JsonObject:
         return self._leave(of_wider_permissions(request_id, params))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from core.model import TerminalSession
 from core.streams import JsonObject, list_of, text_of
 
 MOST = 20
+_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MAX_FILES = 400  # heads that are looked at, newest first
 _MAX_HEAD_BYTES = 256 * 1024
 _MAX_ABOUT_CHARS = 200
@@ -37,6 +39,8 @@ def sessions(cwd: str, environ: Mapping[str, str]) -> list[TerminalSession]:
 
 def resume_command(session: str, cwd: str, program: str) -> str:
     """See ``core.ports.InTerminal``."""
+    if not _SESSION.fullmatch(session):
+        return ""
     return f"cd {shlex.quote(cwd)} && {shlex.quote(program)} resume {shlex.quote(session)}"
 
 
@@ -88,9 +92,10 @@ def _read(path: Path, at: float, here: str) -> TerminalSession | None:
     payload = meta.get("payload")
     if not text_of(payload, "source"):  # an object: a sub-agent's
         return None
-    if os.path.realpath(text_of(payload, "cwd")) != here or not text_of(payload, "id"):
+    session = text_of(payload, "id")
+    if os.path.realpath(text_of(payload, "cwd")) != here or not _SESSION.fullmatch(session):
         return None
-    return TerminalSession(text_of(payload, "id"), at, _first_words(lines[1:]))
+    return TerminalSession(session, at, _first_words(lines[1:]))
 
 
 def _first_words(lines: list[bytes]) -> str:
