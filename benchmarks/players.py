@@ -23,7 +23,7 @@ from core.engines.claude import Claude
 from core.engines.codex import Codex
 from core.engines.opencode import OpenCode
 from core.model import EngineConfig, EngineTask, HttpCall, Spawn, Usage
-from core.streams import JsonObject, LineReader, int_of, text_of
+from core.streams import JsonObject, LineReader, int_of, joined_prompt, text_of
 
 FORGETFUL = "forgetful"
 """In ``args``: the engine keeps no sessions, so every call gets everything (full delivery)."""
@@ -86,7 +86,8 @@ class Player:
             "context": task.context,
             "prompt": task.prompt,
             "system": plan.files.get("context.md", b"").decode(),
-            "stdin": plan.stdin.decode(),
+            # In a dialogue the words are said once the other side has opened a thread.
+            "stdin": (plan.stdin or joined_prompt(task.context, task.prompt)).decode(),
             "access": access,
         }
         return HttpCall("POST", self.config.base_url, json.dumps(body).encode())
