@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from config.settings import Settings, SettingsError, load_settings
 from bridge.secrets import learn_secrets
+from config.settings import Settings, SettingsError, load_settings
 from core.errors import MootError
 from core.redact import redact_within
 
@@ -137,6 +137,32 @@ def pack(
         _print_json(redact_within(found))
     else:
         show_pack(redact_within(found))
+
+
+@app.command()
+def usage(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SPAN] [by PART] | budgets",
+            help="today, week, month, 7d or 2026-11; by day, person, channel, engine, model or "
+            "project.",
+        ),
+    ] = None,
+    config: Config = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Show what everybody used (this month, by engine), or how the budgets stand."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from bridge.usage_cli import read_usage
+
+    said, found = asyncio.run(_guarded(read_usage(_settings(config), " ".join(words or ()))))
+    if as_json:
+        _print_json(found)
+    else:
+        Console().print(Markdown(said))
 
 
 @app.command("slack-manifest")
