@@ -93,12 +93,25 @@ def doctor(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FBT
     raise typer.Exit(0 if all(check.ok for check in checks) else 1)
 
 
-@app.command()
-def engines(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FBT002
-    """List the engines: installed, version, signed in."""
+engines_app = typer.Typer(invoke_without_command=True)
+app.add_typer(engines_app, name="engines")
+
+
+@engines_app.callback()
+def engines(
+    context: typer.Context,
+    config: Config = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """List the engines: installed, version, signed in; `check` looks closer."""
+    from bridge.check import resting_engines
     from bridge.doctor import list_engines, show_engines
 
-    found, default = asyncio.run(_guarded(list_engines(_settings(config))))
+    if context.invoked_subcommand is not None:
+        context.obj = (config, as_json)
+        return
+    settings = _settings(config)
+    found, default = asyncio.run(_guarded(list_engines(settings)))
     if as_json:
         _print_json(
             [
@@ -114,6 +127,33 @@ def engines(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FB
         )
     else:
         show_engines(found, default)
+        if resting := asyncio.run(_guarded(resting_engines(settings))):
+            print(resting)  # noqa: T201
+
+
+@engines_app.command("check")
+def check_(
+    context: typer.Context,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Engines; all when left out.")
+    ] = None,
+    live: Annotated[  # noqa: FBT002
+        bool, typer.Option("--live", help="Ask each one a small question, for real.")
+    ] = False,
+    config: Config = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Look at every engine closely; exit status 1 when one that is set up fails."""
+    from bridge import check
+
+    before: tuple[Path | None, bool] = context.obj or (None, False)
+    settings = _settings(config or before[0])
+    checked = asyncio.run(_guarded(check.check_engines(settings, names or (), live=live)))
+    if as_json or before[1]:
+        _print_json(check.as_json(checked))
+    else:
+        check.show_checked(checked)
+    raise typer.Exit(1 if any(one.failed for one in checked) else 0)
 
 
 @app.command()
