@@ -107,17 +107,24 @@ def _objects(text: str) -> Iterator[JsonObject]:
 
 def get(obj: object, *path: str) -> Any:
     """Follow keys through nested objects; ``None`` where one is missing or is no object."""
+    value: Any = obj
     for key in path:
-        if not isinstance(obj, dict):
+        if not isinstance(value, dict):
             return None
-        obj = cast("JsonObject", obj).get(key)
-    return obj
+        value = value.get(key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def text_of(obj: object, *path: str) -> str:
     """The string at ``path``, or "" (never ``None``, never another type)."""
-    value = get(obj, *path)
-    return whole_characters(value) if isinstance(value, str) else ""
+    value: Any = obj  # as in ``get``: this is called several times for each event
+    for key in path:
+        if not isinstance(value, dict):
+            return ""
+        value = value.get(key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else whole_characters(value)
 
 
 def int_of(obj: object, *path: str) -> int:

@@ -7,7 +7,6 @@ import contextlib
 import math
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import structlog
 from psutil import Process
@@ -49,8 +48,8 @@ class Child:
         self._now = asyncio.get_running_loop().time
         self._clocks = Clocks(limits, self._now())
         self._pipes = Pipes(self._on_stdout, self._on_stderr, self._on_deaf)
-        self._abandoned = asyncio.Event()
-        self._nudge = asyncio.Event()
+        self._abandoned = False
+        self._nudge = asyncio.Event()  # something is to be looked at
         self._err_tail = bytearray()
         self._fenced = False  # from here on nothing that arrives counts
         self._broken: BaseException | None = None
@@ -65,7 +64,8 @@ class Child:
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            self._abandoned.set()
+            self._abandoned = True
+            self._nudge.set()
             while not work.done():
                 with contextlib.suppress(asyncio.CancelledError):
                     await asyncio.wait({work})
@@ -88,7 +88,7 @@ class Child:
             self._clocks = Clocks(self._limits, self._now())
             self._begin()
             on_start()
-            started = await asyncio.to_thread(tree.started_at, pid)
+            started = tree.started_at(pid)  # one read of /proc: a thread would take longer
             async with asyncio.timeout(SPAWN_RECORD_S):
                 await on_spawn(pid, started)
             why, forced = await self._watch()
@@ -108,7 +108,7 @@ class Child:
 
     def _stopped(self) -> bool:
         """Whether nobody wants it any more: nothing is handed on from that moment."""
-        return self._cancel.is_set() or self._abandoned.is_set()
+        return self._cancel.is_set() or self._abandoned
 
     # --- what goes in ---------------------------------------------------------------------
 
@@ -195,10 +195,11 @@ class Child:
     async def _watch(self) -> tuple[Why, bool]:
         """Wait for the exit or a reason to end the child; whether it has to be ended is second."""
         assert self._exited is not None
-        ends = (self._cancel, self._abandoned)
-        stops: list[asyncio.Future[Any]] = [asyncio.ensure_future(end.wait()) for end in ends]
+        loop = asyncio.get_running_loop()
+        self._exited.add_done_callback(lambda _: self._nudge.set())
+        helpers = [asyncio.ensure_future(self._stop())]
         if self._dialogue:
-            stops.append(asyncio.ensure_future(self._decide()))
+            helpers.append(asyncio.ensure_future(self._decide()))
         try:
             while True:
                 if self._stopped():
@@ -206,26 +207,26 @@ class Child:
                 if self._exited.done() or self._broken is not None:
                     return "", self._broken is not None
                 due, why = self._clocks.due()
-                now = self._now()
-                if now >= due:
+                if self._now() >= due:
                     return why, True
                 if self._clocks.is_settled and not (self._strangers or orphans.adopting()):
                     # While it ends by itself: then the sweep has less to do.
                     looking = asyncio.to_thread(tree.strangers_to, self._task.run_id)
                     self._strangers = asyncio.ensure_future(looking)
                 self._nudge.clear()
-                nudge = asyncio.ensure_future(self._nudge.wait())
+                alarm = None if due == math.inf else loop.call_at(due, self._nudge.set)
                 try:
-                    await asyncio.wait(
-                        {self._exited, nudge, *stops},
-                        timeout=None if due == math.inf else due - now,
-                        return_when=asyncio.FIRST_COMPLETED,
-                    )
+                    await self._nudge.wait()
                 finally:
-                    nudge.cancel()
+                    if alarm is not None:
+                        alarm.cancel()
         finally:
-            for stop in stops:
-                stop.cancel()
+            for helper in helpers:
+                helper.cancel()
+
+    async def _stop(self) -> None:
+        await self._cancel.wait()
+        self._nudge.set()
 
     # --- ending ---------------------------------------------------------------------------
 
