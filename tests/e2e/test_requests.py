@@ -1,61 +1,258 @@
-"""What agents ask people for, through the whole product, on both platforms."""
+"""What agents ask people for, through the whole product, the same on both platforms."""
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.e2e import test_slack as slack_product
-from tests.e2e.product import Product
-from tests.peers.slack import BOB, GUEST, LoopbackSlack
+from tests.e2e.stages import Stage, discord_stage, slack_stage
+from tests.peers.discord import LoopbackDiscord
+from tests.peers.slack import LoopbackSlack
 
 pytestmark = pytest.mark.peers
 
-ASKING = {"engines": {"default": "rehearsal"}}
+
+@asynccontextmanager
+async def playing(
+    platform: str,
+    folder: Path,
+    more: Mapping[str, Any] | None = None,
+    *,
+    permission: str = "ask",
+    env: Mapping[str, str] | None = None,
+) -> AsyncIterator[Stage]:
+    """The product on a platform of its own, with one project for all channels."""
+    project = folder / "project"
+    project.mkdir()
+    projects = {"p": {"path": str(project), "channels": ["*"], "permission": permission}}
+    more = {"projects": projects, **(more or {})}
+    if platform == "slack":
+        async with LoopbackSlack() as slack:
+            stage = slack_stage(slack, folder, more)
+            async with stage.moot:
+                stage.moot.env.update(env or {})
+                await stage.moot.start("slack")
+                yield stage
+    else:
+        async with LoopbackDiscord() as world:
+            stage = discord_stage(world, folder, more)
+            async with stage.moot:
+                stage.moot.env.update(env or {})
+                await stage.moot.start("discord")
+                yield stage
 
 
-def project(tmp_path: Path, permission: str = "ask") -> dict:
-    folder = tmp_path / "project"
-    folder.mkdir(exist_ok=True)
-    return {"p": {"path": str(folder), "channels": ["*"], "permission": permission}}
+both = pytest.mark.parametrize("platform", ["slack", "discord"])
 
 
-@pytest.fixture
-async def on_slack(slack: LoopbackSlack, tmp_path: Path):
-    settings = slack_product.settings(slack, projects=project(tmp_path))
-    settings["access"] = {"allow": ["*", f"slack:{GUEST}"]}
-    async with Product(tmp_path, settings, slack.env()) as product:
-        await product.start("slack")
-        yield product
+def requests(stage: Stage) -> list[dict[str, Any]]:
+    """What was asked, as it is stored."""
+    with sqlite3.connect(f"file:{stage.moot.folder / 'data/moot.sqlite'}?mode=ro", uri=True) as db:
+        db.row_factory = sqlite3.Row
+        rows = [dict(row) for row in db.execute("SELECT * FROM request ORDER BY id")]
+    db.close()
+    return rows
 
 
-async def test_slack_allowed_once_by_a_button(slack, on_slack, tmp_path):
-    root = await slack.mention('please @@rehearse ask="touch made.txt" text="done"@@')
-    asks = await slack.wait_for_answer(root, containing="#1")
-    assert "touch made.txt" in asks.text
-    assert not (tmp_path / "project/made.txt").exists()
-    await slack.click(asks, "Allow once", user=BOB)
-    await slack.wait_for_answer(root, containing="Ran touch made.txt: exit status 0")
-    assert (tmp_path / "project/made.txt").exists()
-    asks = await slack.wait_for_answer(root, containing="Allowed once")
-    assert not asks.buttons
+@both
+async def test_leave_is_given_once_by_who_may(platform, tmp_path):
+    async with playing(platform, tmp_path) as stage:
+        made = tmp_path / "project/made.txt"
+        place = await stage.ask('@@rehearse ask="touch made.txt" detail="why ``` so"@@')
+        asks = await stage.post(place, "touch made.txt")
+        assert stage.labels(asks) == ["Allow once", "Allow for this session", "Deny"]
+        assert "why `" in asks.text
+        assert asks.text.count("```") == 4  # two blocks, and what is in them does not end one
+        await stage.post(place, "waiting for your decision: #1")
+        assert "may not decide" in await stage.click(asks, "Allow once", "guest")
+        assert "may not decide" in await stage.slash("allow 1", "guest")
+        await stage.say(place, "!allow 1", "guest")
+        await stage.post(place, "may not decide")
+        assert "There is no request #1 here" in await stage.slash("allow 1", elsewhere=True)
+        assert "There is no request #9 here" in await stage.slash("deny 9")
+        assert not made.exists()
+        told = await asyncio.gather(
+            stage.click(asks, "Allow once", "alice"), stage.click(asks, "Deny", "bob")
+        )
+        assert sum("does not wait any more" in text for text in told) == 1
+        [row] = requests(stage)
+        await stage.post(place, "Ran touch" if row["state"] == "once" else "Not allowed")
+        assert made.exists() == (row["state"] == "once")
+        who = "alice" if row["state"] == "once" else "bob"
+        after = await stage.post(place, "#1")
+        assert f"by {who}" in after.text.lower()
+        assert stage.labels(after) == []
+        late = await stage.click(asks, "Allow for this session", "bob")
+        assert f"by {who}" in late.lower()
 
 
-async def test_slack_a_parked_request_survives_a_kill_and_its_decision_is_used(
-    slack, on_slack, tmp_path
-):
-    root = await slack.mention('please @@rehearse ask="touch made.txt" text="done"@@')
-    asks = await slack.wait_for_answer(root, containing="#1")
-    await on_slack.kill()
-    await on_slack.start("slack")
-    await slack.say("and what of this?", thread=root)  # waits behind it
-    await slack.say("!status", thread=root)
-    status = await slack.wait_for_answer(root, containing="Waiting for a decision")
-    assert "parked" in status.text
-    assert not any("interrupted" in seen.text for seen in await slack.answers(root))
-    await slack.click(asks, "Allow once", user=BOB)
-    await slack.wait_for_answer(root, containing="Ran touch made.txt: exit status 0")
-    await slack.wait_for_answer(root, containing="and what of this?")
-    assert [s.text for s in await slack.answers(root) if "#2" in s.text] == []
-    assert (tmp_path / "project/made.txt").exists()
+@both
+async def test_typed_decisions_and_leave_for_a_session(platform, tmp_path):
+    async with playing(platform, tmp_path) as stage:
+        place = await stage.ask('@@rehearse ask="touch one"@@')
+        await stage.post(place, "touch one")
+        await stage.say(place, "!requests")
+        await stage.post(place, "Waiting for a decision")
+        await stage.say(place, "!deny 1 not *here*")
+        refused = await stage.post(place, "Not allowed: touch one")
+        assert "not " in refused.text
+        await stage.post(place, "Denied by")
+        await stage.say(place, '@@rehearse ask="touch two" asks=2@@')
+        await stage.post(place, "#2")
+        assert "for this session" in await stage.slash("allow 2 session", "bob")
+        done = await stage.post(place, "Not asked again")  # the second time, and so for later runs
+        assert "1×" in done.text
+        await stage.say(place, '@@rehearse ask="touch three"@@')
+        await stage.post(place, "Ran touch three")
+        assert "shell touch" in await stage.slash("requests")
+        assert "may not decide" in await stage.slash("revoke 1", "guest")
+        assert "Revoked by" in await stage.slash("revoke 1")
+        await stage.say(place, '@@rehearse ask="touch four"@@')
+        await stage.post(place, "#5")
+        assert not (tmp_path / "project/four").exists()
+
+
+@both
+async def test_questions_of_the_agent(platform, tmp_path):
+    async with playing(platform, tmp_path, permission="plan") as stage:
+        place = await stage.ask('@@rehearse question="Which one?|SQL|Files"@@')
+        asks = await stage.post(place, "Which one?")
+        assert stage.labels(asks) == ["SQL", "Files", "Other…", "Do not answer"]
+        await stage.click(asks, "Files", "guest")  # who may ask may answer
+        await stage.post(place, "You said: Files")
+        await stage.say(place, '@@rehearse question="Which one?|SQL|Files"@@')
+        asks = await stage.post(place, "#2")
+        assert "Pick something" in await stage.fill(asks, "Other…", text0="")
+        await stage.fill(asks, "Other…", "bob", text0="neither, `really`")
+        await stage.post(place, "You said: neither")
+        await stage.say(place, '@@rehearse question="A?|x|y|z;;Why?" several@@')
+        asks = await stage.post(place, "#3")
+        assert stage.labels(asks) == ["Answer…", "Do not answer"]
+        await stage.say(place, "this is a message, and no answer")
+        await stage.say(place, "!answer 3 1, 3\nbecause")
+        await stage.post(place, "You said: x, z; because")
+        await stage.post(place, "this is a message, and no answer")
+        await stage.say(place, '@@rehearse question="Sure?"@@')
+        asks = await stage.post(place, "#4")
+        await stage.click(asks, "Do not answer")
+        await stage.post(place, "No answer.")
+
+
+@both
+async def test_a_request_survives_a_kill_and_is_decided_then(platform, tmp_path):
+    async with playing(platform, tmp_path) as stage:
+        place = await stage.ask('@@rehearse ask="touch made.txt"@@')
+        asks = await stage.post(place, "#1")
+        await stage.moot.kill()
+        await stage.moot.start(platform)
+        await stage.say(place, "and what of this?")  # waits behind it
+        await stage.say(place, "!status")
+        status = await stage.post(place, "Waiting for a decision")
+        assert "parked" in status.text
+        await stage.click(asks, "Allow once", "bob")
+        await stage.post(place, "Ran touch made.txt")
+        await stage.post(place, "and what of this?")
+        assert (tmp_path / "project/made.txt").exists()
+        assert len(requests(stage)) == 1
+        texts = await stage.posts(place)
+        assert not any("interrupted" in text or "waiting for" in text for text in texts)
+        # Another one is stopped while its process is gone.
+        await stage.say(place, '@@rehearse ask="touch other.txt"@@')
+        asks = await stage.post(place, "#2")
+        await stage.moot.kill()
+        await stage.moot.start(platform)
+        await stage.say(place, "!stop")
+        after = await stage.post(place, "Not needed any more")
+        assert stage.labels(after) == []
+        assert "does not wait any more" in await stage.click(asks, "Allow once")
+        assert not (tmp_path / "project/other.txt").exists()
+
+
+@both
+async def test_a_request_ends_with_what_it_was_for(platform, tmp_path):
+    more = {"runs": {"at_once": 1}}
+    async with playing(platform, tmp_path, more) as stage:
+        stopped = await stage.ask('@@rehearse ask="touch a"@@')
+        await stage.post(stopped, "#1")
+        # Its slot is free meanwhile: the only one there is.
+        other = await stage.ask("does this wait?")
+        await stage.post(other, "does this wait?")
+        await stage.say(stopped, "!stop")
+        assert stage.labels(await stage.post(stopped, "Not needed any more")) == []
+        taken_back = await stage.ask('@@rehearse ask="touch b" withdraw=0.5@@')
+        await stage.post(taken_back, "Not allowed: touch b")
+        await stage.post(taken_back, "asks for it no more")
+        gone = await stage.ask('@@rehearse ask="touch c"@@')
+        await stage.post(gone, "#3")
+        await stage.delete(gone)
+        await stage.post(gone, "the question was deleted")
+        await stage.moot.event("turn.ended", state="cancelled", turn=4)
+        states = [row["state"] for row in requests(stage)]
+        assert states == ["withdrawn"] * 3
+        assert not list((tmp_path / "project").iterdir())
+
+
+@both
+async def test_nobody_decides_in_time_where_that_is_set(platform, tmp_path):
+    async with playing(platform, tmp_path, {"permissions": {"answer_within_s": 1.5}}) as stage:
+        place = await stage.ask('@@rehearse ask="touch a"@@')
+        await stage.post(place, "Not allowed: touch a")
+        after = await stage.post(place, "Nobody decided in time")
+        assert stage.labels(after) == []
+
+
+STIFF = """
+from core.engines.rehearsal import Rehearsal
+from core.model import EngineTraits
+
+
+class Stiff(Rehearsal):
+    name = "stiff"
+    traits = EngineTraits(resumes=True, permissions=frozenset({able}))
+
+
+ENGINE = Stiff
+"""
+
+
+@pytest.mark.parametrize("able", [("plan", "edit", "full"), ("full",)])
+async def test_an_engine_that_cannot_be_held_to_a_mode_does_less_or_nothing(tmp_path, able):
+    (tmp_path / "stiff.py").write_text(STIFF.format(able=able))
+    engines = {"default": "rehearsal", "stiff": {"use": "stiff:ENGINE"}}
+    async with playing(
+        "slack", tmp_path, {"engines": engines}, env={"PYTHONPATH": str(tmp_path)}
+    ) as stage:
+        place = await stage.ask("@@rehearse write=notes.txt text=done@@ --engine stiff")
+        told = await stage.post(place, "cannot be held to")
+        assert "--engine" in told.text
+        if "plan" in able:
+            await stage.post(place, "done")
+            await stage.say(place, "and again? --engine stiff")
+            await stage.post(place, "and again?")
+            texts = await stage.posts(place)
+            assert sum("cannot be held to" in text for text in texts) == 1
+        await stage.moot.event("turn.ended", turn=1)
+        assert not (tmp_path / "project/notes.txt").exists()
+
+
+async def test_what_is_allowed_is_the_lowest_of_channel_table_and_question(tmp_path):
+    write = "@@rehearse write=notes.txt text=done@@"
+    notes = tmp_path / "project/notes.txt"
+    async with playing("slack", tmp_path, permission="edit") as stage:
+        place = await stage.ask(f"{write} --permission plan")
+        await stage.post(place, "done")
+        await stage.ask(f"{write}", "guest")
+        await stage.moot.event("turn.ended", turn=2)
+        table = await stage.ask(f"!rt {write} --with architect,critic --rounds 1 --synth none")
+        await stage.moot.event("turn.ended", turn=3)
+        assert not notes.exists()
+        place = await stage.ask(f"{write} --permission full")  # it cannot raise
+        await stage.post(place, "done")
+        assert notes.exists()
+        assert table
