@@ -36,13 +36,26 @@ _SPACE = uuid.UUID("5f5a9f8e-6d0e-4f7d-8f63-1c7f3f0f8a42")
 _EXITS: dict[int, OutcomeKind] = {
     41: "auth",
     42: "bad-config",
+    44: "bad-config",
     52: "bad-config",
     401 % 256: "auth",
+    402 % 256: "quota",
     403 % 256: "auth",
+    404 % 256: "bad-model",
+    413 % 256: "context-too-long",
     429 % 256: "rate",
     500 % 256: "overloaded",
+    502 % 256: "overloaded",
     503 % 256: "overloaded",
+    504 % 256: "overloaded",
     529 % 256: "overloaded",
+}
+_EXIT_WORDS = {
+    42: "it could not read what it was given",
+    44: "its sandbox could not be started",
+    52: "its settings file cannot be read",
+    53: "it stopped at its limit of turns",
+    54: "a tool of it failed for good",
 }
 
 
@@ -112,6 +125,7 @@ class GeminiReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
+        self._looped = False
         self.fixes = _FIXES
         self.handlers = {
             "init": lambda d: self.started(text_of(d, "session_id")),
@@ -140,6 +154,7 @@ class GeminiReader(LineReader):
     def _error(self, d: JsonObject) -> None:
         text = text_of(d, "message")
         self.warn(text)
+        self._looped = self._looped or "loop detected" in text.lower()
         if text_of(d, "severity") == "error":
             self.fail(classify(text), text)
 
@@ -153,7 +168,9 @@ class GeminiReader(LineReader):
         )
         self.emit("usage")
         if text_of(d, "status") == "success":
-            self.close(ok=True)
+            if self._looped:  # it says that it went well all the same
+                self.fail("crashed", "it noticed that it went in a loop and stopped")
+            self.close(ok=not self._looped)
             return
         text = text_of(d, "error", "message")
         status = re.search(r'"code":\s*(\d{3})', text)
@@ -166,10 +183,14 @@ class GeminiReader(LineReader):
     def ended(self, end: Exit) -> Exit:
         """See ``LineReader``."""
         vague = self.error[0] if self.error else classify(end.stderr)
-        if vague == "crashed" and end.code in _EXITS and not end.why and not self.succeeded:
+        told = end.code in _EXITS or end.code in _EXIT_WORDS
+        if vague == "crashed" and told and not end.why and not self.succeeded:
             # Its stderr is full of noise: the exit status is clearer (C100).
+            code = end.code or 0
             said = self.error[1] if self.error else telling(end.stderr)
-            self.fail(_EXITS[end.code], said or f"exit status {end.code}")
+            word = _EXIT_WORDS.get(code, "")
+            status = f"{word} (exit status {code})" if word else f"exit status {code}"
+            self.fail(_EXITS.get(code, "crashed"), said or status)
         return end
 
 

@@ -227,8 +227,21 @@ class LineReader:
         whole = self.answer and self.blocks_are_whole and not self.partial
         if whole and not self.unfinished_tool and end.code == 0:
             return Outcome("answered", self.answer.strip(), ended_without(end), unclean=True)
+        if told == "crashed" and end.code in _ENDED:
+            kind, why = _ENDED[end.code]
+            return Outcome(kind, text, why)
         return Outcome(told, text, said or end.detail or ended_without(end))
 
+
+# Ended by a signal that was not ours: as a shell tells it, and as the system does.
+_SIGNALS: dict[int, tuple[OutcomeKind, str]] = {
+    2: ("cancelled", "somebody interrupted it on the host (SIGINT)"),
+    15: ("cancelled", "somebody ended it on the host (SIGTERM)"),
+    9: ("crashed", "it was killed (SIGKILL); perhaps the host has too little memory"),
+    11: ("crashed", "it crashed (SIGSEGV)"),
+    6: ("crashed", "it gave itself up (SIGABRT)"),
+}
+_ENDED = {code: said for n, said in _SIGNALS.items() for code in (128 + n, -n)}
 
 NO_TEXT = "It did its work but wrote no text."
 NO_TOKENS = "It used no tokens at all, which is what a used-up limit often looks like."
