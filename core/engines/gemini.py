@@ -168,9 +168,10 @@ class GeminiReader(LineReader):
         )
         self.emit("usage")
         if text_of(d, "status") == "success":
-            if self._looped:  # it says that it went well all the same
+            broken = self._looped and bool(self.answer)  # it says that it went well all the same
+            if broken:
                 self.fail("crashed", "it noticed that it went in a loop and stopped")
-            self.close(ok=not self._looped)
+            self.close(ok=not broken)
             return
         text = text_of(d, "error", "message")
         status = re.search(r'"code":\s*(\d{3})', text)
