@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.engines.process.program import spawn_failure
 from core.model import EngineConfig, EngineEvent, EngineTask, Exit, Outcome
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "transcripts"
@@ -57,6 +58,8 @@ def ending(meta: dict[str, Any], stderr: str) -> Exit:
 
 def replay(case: str, cuts: list[int] | None = None) -> tuple[list[EngineEvent], Outcome]:
     meta, stdout, stderr = recording(case)
+    if errno := meta.get("errno"):  # the system refused the start: there was no stream
+        return [], spawn_failure(OSError(errno, meta["spawn_error"]), "<engine>")
     engine = import_module(f"core.engines.{case.split('/')[0]}").ENGINE(EngineConfig())
     reader = engine.reader(task(meta))
     events: list[EngineEvent] = []
