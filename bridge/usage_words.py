@@ -86,7 +86,7 @@ def say_budgets(found: Sequence[Standing], zone: tzinfo | None) -> str:
 
 def _standing(one: Standing, zone: tzinfo | None) -> str:
     mark = "⛔" if one.share >= 1 else "🔔" if one.share >= WARN_AT else "▫️"
-    told = f"- {mark} **{one.share:.0%}** of {literal(whose(one), 200)}: {used_text(one)} used"
+    told = f"- {mark} **{one.share:.0%}** of {whose(one)}: {used_text(one)} used"
     if one.taken > one.share:
         told += f", {one.taken - one.share:.0%} expected of runs under way"
     return f"{told}; anew {when(one.span.end, zone)}"

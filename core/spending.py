@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
 from core.errors import BadInput
+from core.words import literal
 
 Of = Literal["everyone", "person", "channel", "engine", "project"]
 Per = Literal["day", "week", "month"]
@@ -195,10 +196,10 @@ def when(at: float, zone: tzinfo | None) -> str:
 def whose(standing: Standing) -> str:
     """``the daily budget of Kim (100,000 tokens)``."""
     budget = standing.budget
-    name = standing.called or standing.who
+    name = literal(standing.called or standing.who, 60)
     owner = {
         "everyone": "of the whole house",
-        "channel": f"of {standing.called or 'this channel'}",
+        "channel": f"of {name if standing.called else 'this channel'}",
         "project": f"of the project {name}",
     }.get(budget.of, f"of {name}")
     return f"the {_PER[budget.per]} budget {owner} ({budget.limit})"

@@ -32,9 +32,11 @@ from core.model import (
     Usage,
 )
 from core.records import messages, topics
-from core.records.tables import SummarisedRow, SummaryRow
+from core.records.tables import SummarisedRow, SummaryRow, UsageRow
 from core.records.thread import Records
+from core.records.usage import Purse
 from core.sources import compressed
+from core.spending import Budget
 from tests.integration.scenes import scene_of
 
 KEY = ConversationKey("slack", "T", "C1", "1")
@@ -60,8 +62,14 @@ class Memory:
         self.folder = folder
         self.summariser = self.made(By(self.engine))
 
-    def made(self, by: By) -> Summariser:
-        return Summariser(self.records, by, scratch=self.folder / "scratch", slots=self.slots)
+    def made(self, by: By, *budgets: Budget) -> Summariser:
+        return Summariser(
+            self.records,
+            by,
+            scratch=self.folder / "scratch",
+            slots=self.slots,
+            purse=Purse(budgets),
+        )
 
     async def say(self, count: int, text: str = "Message {n} is about table {n}.", first: int = 1):
         def write() -> None:
@@ -325,6 +333,21 @@ async def test_what_changes_while_the_engine_works_is_not_written(memory):
     [(_, _, numbers)] = await memory.topics()
     assert 2 not in numbers
     assert set(numbers) == {1, 3, 4, 5, 6, 7, 8}
+
+
+async def test_a_pass_is_counted_and_none_is_made_beyond_a_budget(memory):
+    await memory.say(20)
+    await memory.look()
+    [row] = await memory.records.do(lambda: list(UsageRow.select()))
+    assert (row.kind, row.person, row.channel) == ("summary", "", "slack:C1")
+    assert row.input_tokens > 0
+    spent = Budget("engine", "month", tokens=row.input_tokens)
+    memory.summariser = memory.made(By(memory.engine), spent)
+    await memory.say(20, first=40)
+    await memory.look()
+    # What is older is summed up all the same, by extract: that costs nothing.
+    assert await memory.passes() == [("rehearsal", "done"), ("extract", "done")]
+    assert len(await memory.records.do(lambda: list(UsageRow.select()))) == 1
 
 
 async def test_it_waits_for_a_free_slot_and_holds_none(memory):
