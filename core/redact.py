@@ -76,6 +76,8 @@ class Secrets:
         self._encoded = tuple(sorted(encoded, key=len, reverse=True))
         self._prefixes = frozenset(v[:n] for v in self._plain for n in range(1, len(v)))
         self._longest = max(map(len, self._plain), default=0)
+        firsts = "".join(re.escape(c) for c in sorted({v[0] for v in self._plain}))
+        self._first = re.compile(f"[{firsts}]") if firsts else _NEVER
 
     def mask(self, text: str) -> str:
         """``text`` without any of the values."""
@@ -91,12 +93,13 @@ class Secrets:
 
     def held_back(self, text: str) -> int:
         """How many characters at the end of ``text`` may be the beginning of a value."""
-        for size in range(min(len(text), self._longest - 1), 0, -1):
-            if text[-size:] in self._prefixes:
-                return size
+        for found in self._first.finditer(text, max(0, len(text) - self._longest + 1)):
+            if text[found.start() :] in self._prefixes:
+                return len(text) - found.start()
         return 0
 
 
+_NEVER = re.compile(r"(?!)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{10}")
 
 
@@ -255,9 +258,12 @@ def redact(text: str, secrets: Iterable[str] | Secrets = ()) -> str:
 def redact_shapes(text: str) -> str:
     """``text`` without anything that only credentials look like."""
     # Looking for a part of a shape is much faster than looking for the shape.
-    if any(hint in text for hint in _HINTS):
-        text = _SHAPES.sub(MASK, text)
-    text = _DISCORD.sub(MASK, text)
+    for hint in _HINTS:  # a loop: this is asked of every piece of text that an engine writes
+        if hint in text:
+            text = _SHAPES.sub(MASK, text)
+            break
+    if text.count(".") > 1:
+        text = _DISCORD.sub(MASK, text)
     if "://" in text and "@" in text:
         text = _IN_URL.sub(_in_url, text)
     low = text.lower()

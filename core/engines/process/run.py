@@ -80,11 +80,13 @@ async def run(
 
     def tell(event: EngineEvent) -> None:
         if event.kind == "delta":  # a value may be cut by the pieces
-            event = replace(event, text=flow.feed(event.text))
+            if not (text := flow.feed(event.text)):
+                return
+            if text != event.text:
+                event = replace(event, text=text)
         elif rest := flow.end():
             on_event(EngineEvent("delta", rest))
-        if event.text or event.kind != "delta":
-            on_event(without_secrets(event, secrets))
+        on_event(without_secrets(event, secrets))
 
     try:
         plan = await asyncio.to_thread(_planned, engine, task, environ)
