@@ -19,8 +19,10 @@ MEANING: tuple[tuple[str, str, str], ...] = (
     # A loopback service that never answers, or says nothing of why: all that shows is silence.
     (
         "opencode",
-        r"(err429|err500|err503_overloaded|err529_overloaded|err_in_stream|quota"
-        r"|malformed_(cut|empty|html)|refused_connection|hang|resume_other_cwd|stdin_left_open)",
+        (
+            r"(err429|err500|err503_overloaded|err529_overloaded|err_in_stream|quota"
+            r"|malformed_(cut|empty|html)|refused_connection|hang|resume_other_cwd|stdin_left_open)"
+        ),
         "stalled",
     ),
     ("claude", r"(refused_connection|malformed_cut)", "stalled"),
