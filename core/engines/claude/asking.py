@@ -159,8 +159,15 @@ def _scope(asked: JsonObject, cwd: str) -> tuple[str, str]:
         )
     if tool == "Read" and path:
         return f"Read:{_digest(path)}", f"reading {_short(path)}"
-    host = urlsplit(text_of(given, "url")).hostname if tool == "WebFetch" else ""
+    host = _host(text_of(given, "url")) if tool == "WebFetch" else ""
     return (f"WebFetch:{host}", f"reading pages of {_short(host)}") if host else ("", "")
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # no address at all
+        return ""
 
 
 def _within(path: str, cwd: str) -> bool:

@@ -21,16 +21,17 @@ _MAX_NAME = 200
 
 def sessions(cwd: str, environ: Mapping[str, str]) -> list[TerminalSession]:
     """See ``core.ports.InTerminal``."""
-    found: list[tuple[float, Path]] = []
+    found: list[tuple[float, int, Path]] = []
     for folder in _folders(cwd, environ):
         try:
             paths = [p for p in folder.glob("*.jsonl") if _SESSION.fullmatch(p.stem)]
-            found += [(path.stat().st_mtime, path) for path in paths]
+            told = [(path.stat(), path) for path in paths]
+            found += [(stat.st_mtime, stat.st_size, path) for stat, path in told]
         except OSError:
             continue  # gone meanwhile, or not ours to read: then there is none
     found.sort(reverse=True)
-    told = (_session(at, path, cwd) for at, path in found)
-    return list(itertools.islice((session for session in told if session), MOST))
+    listed = (_session(at, size, path, cwd) for at, size, path in found)
+    return list(itertools.islice((session for session in listed if session), MOST))
 
 
 def resume_command(session: str, cwd: str, program: str = "claude") -> str:
@@ -57,7 +58,7 @@ def _folders(cwd: str, environ: Mapping[str, str]) -> list[Path]:
         return short
 
 
-def _session(at: float, path: Path, cwd: str) -> TerminalSession | None:
+def _session(at: float, size: int, path: Path, cwd: str) -> TerminalSession | None:
     """What a session's file tells at its beginning; ``None`` for one of another folder, or none."""
     about = where = ""
     spoken = False
@@ -71,7 +72,9 @@ def _session(at: float, path: Path, cwd: str) -> TerminalSession | None:
             break
     ours = {cwd, _real(cwd)}
     # Different paths can have one name ("a-b" and "a/b").
-    if not spoken or (where and where not in ours and _real(where) not in ours):
+    if where and where not in ours and _real(where) not in ours:
+        return None
+    if not spoken and size <= _HEAD_BYTES:
         return None
     return TerminalSession(path.stem, at, about[:_ABOUT_CHARS])
 

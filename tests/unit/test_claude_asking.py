@@ -1,0 +1,209 @@
+"""What Claude Code asks for, as people see it, and what it is told then."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.engines.claude.asking import MAX_DETAIL_CHARS, request_of
+from core.engines.claude.reader import ClaudeReader
+from core.model import EngineEvent, Permission, Verdict
+from tests.unit.test_transcripts import replay
+
+CWD = "/w"
+
+
+def reader(permission: Permission = "ask") -> ClaudeReader:
+    return ClaudeReader(permission, CWD, resumed=False)
+
+
+def line(**fields: Any) -> bytes:
+    return json.dumps(fields).encode() + b"\n"
+
+
+def wish(tool: str, request_id: str = "r1", more: dict[str, Any] | None = None, **given: Any):
+    request = {"subtype": "can_use_tool", "tool_name": tool, "input": given, **(more or {})}
+    return line(type="control_request", request_id=request_id, request=request)
+
+
+def sent(a_reader: ClaudeReader) -> list[dict[str, Any]]:
+    return [json.loads(text)["response"] for text in a_reader.to_send().splitlines()]
+
+
+def scope(tool: str, more: dict[str, Any] | None = None, **given: Any) -> tuple[str, str]:
+    asked = request_of("r", {"tool_name": tool, "input": given, **(more or {})}, CWD)
+    return asked.scope, asked.scope_label
+
+
+def test_recorded_requests_are_put_to_people() -> None:
+    def asked(case: str) -> list[EngineEvent]:
+        return [e for e in replay(f"claude/{case}")[0] if e.kind in ("request", "withdrawn")]
+
+    (event, _) = asked("ask_allowed")  # withdrawn at the end, for nobody decided in the replay
+    request = event.request
+    assert request is not None
+    assert (request.kind, request.tool, request.about) == ("permission", "Bash", "touch made.txt")
+    (event, _) = asked("ask_denied")
+    request = event.request
+    assert request is not None
+    assert (request.about, request.scope) == ("/w/other.txt", "edit:project")
+    (event, gone) = asked("ask_withdrawn")
+    assert (event.id, event.kind, gone.kind) == (gone.id, "request", "withdrawn")
+    assert asked("asks_in_edit") == []
+
+
+def test_a_request_is_decided_once() -> None:
+    one = reader()
+    (event,) = one.receive(wish("Bash", command="touch x", description="d"))
+    assert one.to_send() == b""
+    one.decide(Verdict("other", "once"))
+    assert one.to_send() == b""
+    one.decide(Verdict(event.id, "once", by="Ada"))
+    (said,) = sent(one)
+    assert said["request_id"] == event.id
+    assert said["response"] == {
+        "behavior": "allow",
+        "updatedInput": {"command": "touch x", "description": "d"},
+    }
+    one.decide(Verdict(event.id, "deny"))
+    assert one.to_send() == b""
+
+
+def test_what_was_taken_back_is_not_answered() -> None:
+    one = reader()
+    one.receive(wish("Bash", command="touch x"))
+    (event,) = one.receive(line(type="control_cancel_request", request_id="r1"))
+    assert (event.kind, event.id) == ("withdrawn", "r1")
+    assert one.receive(line(type="control_cancel_request", request_id="r1")) == ()
+    one.decide(Verdict("r1", "once"))
+    assert one.to_send() == b""
+
+
+@pytest.mark.parametrize("permission", ["plan", "edit", "full"])
+def test_beyond_the_mode_nobody_is_asked(permission: Permission) -> None:
+    one = reader(permission)
+    (event,) = one.receive(wish("Bash", command="touch x"))
+    assert (event.kind, event.name) == ("warning", "denied")
+    (said,) = sent(one)
+    assert said["response"]["behavior"] == "deny"
+    assert "nobody was asked" in said["response"]["message"]
+    assert permission in said["response"]["message"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"subtype": "hook_callback"},
+        {"subtype": "can_use_tool", "tool_name": "Bash"},
+        {"subtype": "can_use_tool", "tool_name": "Bash", "input": "touch x"},
+        None,
+    ],
+)
+def test_what_moot_does_not_know_is_answered_and_waits_for_nobody(request_: Any) -> None:
+    one = reader()
+    assert one.receive(line(type="control_request", request_id="r1", request=request_)) == ()
+    (said,) = sent(one)
+    assert (said["subtype"], said["request_id"]) == ("error", "r1")
+
+
+def test_a_form_of_a_server_is_cancelled() -> None:
+    one = reader()
+    one.receive(line(type="control_request", request_id="r", request={"subtype": "elicitation"}))
+    assert sent(one)[0]["response"] == {"action": "cancel"}
+
+
+def test_leave_is_narrow() -> None:
+    key, label = scope("Bash", command="git push", description="one", timeout=5)
+    assert label == "exactly this command: git push"
+    assert scope("Bash", command="git push", description="two")[0] == key
+    assert scope("Bash", command="git push ")[0] != key
+    assert scope("Bash", command="git push", run_in_background=True)[0] != key
+    assert scope("Bash", command="git push", dangerouslyDisableSandbox=True)[0] != key
+    assert "git push" not in key  # it may hold a secret, and is kept
+    assert scope("Bash", {"suppress_always_allow_rule": True}, command="git push") == ("", "")
+    for tool in ("Edit", "Write", "NotebookEdit"):
+        path = {"notebook_path" if tool == "NotebookEdit" else "file_path": "/w/a/b.txt"}
+        assert scope(tool, **path) == ("edit:project", "edits of files in the project")
+        assert scope(tool, {"decision_reason_type": "safetyCheck"}, **path) == ("", "")
+    for path in ("/w/../etc/passwd", "/w", "/wide/a", "/etc/passwd", "../a"):
+        assert scope("Write", file_path=path) == ("", ""), path
+    assert scope("Read", file_path="/etc/a")[0] != scope("Read", file_path="/etc/b")[0] != ""
+    assert (
+        scope("WebFetch", url="https://a.test/x")[0] == scope("WebFetch", url="https://a.test")[0]
+    )
+    assert scope("WebFetch", url="https://a.test@b.test")[0] == "WebFetch:b.test"
+    for url in ("not a url", "http://[", ""):
+        assert scope("WebFetch", url=url) == ("", "")
+    assert scope("mcp__db__query", sql="drop table x") == ("", "")
+
+
+def test_what_is_decided_on_is_seen() -> None:
+    def detail(tool: str, **given: Any) -> str:
+        return request_of("r", {"tool_name": tool, "input": given}, CWD).detail
+
+    edit = detail("Edit", file_path="/w/a", old_string="one\ntwo\n", new_string="one\n2\n")
+    assert edit.splitlines() == ["@@ -1,2 +1,2 @@", " one", "-two", "+2"]
+    assert detail("Write", file_path="/w/a", content="all of it") == "all of it"
+    assert '"sql": "drop table x"' in detail("mcp__db__query", sql="drop table x")
+    whole = "cat <<EOF\nrm -rf /\nEOF"
+    request = request_of("r", {"tool_name": "Bash", "input": {"command": whole}}, CWD)
+    assert request.about == "cat <<EOF …"
+    assert whole in request.detail
+    long = detail("Write", file_path="/w/a", content="x" * 30_000)
+    assert long.endswith("… (10000 characters more)")
+    assert len(long) < MAX_DETAIL_CHARS + 40
+    coloured = request_of(
+        "r", {"tool_name": "Bash", "input": {}, "decision_reason": "\x1b[31mred\x1b[0m"}, CWD
+    )
+    assert coloured.detail == "red"
+
+
+def test_a_no_says_who_and_why() -> None:
+    def told(**more: Any) -> str:
+        one = reader()
+        one.receive(wish("Bash", command="x"))
+        one.decide(Verdict("r1", "deny", **more))
+        return sent(one)[0]["response"]["message"]
+
+    assert told(by="Ada").startswith("This was denied by Ada. Go on without it")
+    assert told(by="A\nB", note="no").startswith("This was denied by A B: no. ")
+    assert told(note="x").startswith("This was denied: x. ")
+
+
+def test_answers_go_with_their_questions() -> None:
+    asked = {
+        "questions": [
+            {"question": "One?", "options": [{"label": "A"}, {"label": "B"}]},
+            {"question": "Two?", "multiSelect": True, "options": []},
+        ]
+    }
+
+    def answer(*answers: tuple[str, ...]) -> dict[str, Any]:
+        one = reader("plan")
+        (event,) = one.receive(wish("AskUserQuestion", **asked))
+        assert event.request is not None
+        assert [q.several for q in event.request.questions] == [False, True]
+        one.decide(Verdict("r1", "answer", answers, "Ada"))
+        return sent(one)[0]["response"]
+
+    both = answer(("A",), ("x", "y"))
+    assert both["updatedInput"] == {**asked, "answers": {"One?": "A", "Two?": "x, y"}}
+    assert answer(("A",))["updatedInput"]["answers"] == {"One?": "A"}
+    assert answer((), ("  ",))["behavior"] == "deny"
+
+
+def test_a_plan_goes_ahead_only_by_that_word() -> None:
+    def answer(*answers: tuple[str, ...]) -> dict[str, Any]:
+        one = reader()
+        (event,) = one.receive(wish("ExitPlanMode", plan="1. do it"))
+        assert event.request is not None
+        assert event.request.detail == "1. do it"
+        one.decide(Verdict("r1", "answer", answers, "Ada"))
+        return sent(one)[0]["response"]
+
+    assert answer(("Go ahead",)) == {"behavior": "allow", "updatedInput": {"plan": "1. do it"}}
+    assert answer(("Not yet",))["behavior"] == "deny"
+    assert "step 2 first" in answer(("Go ahead, but step 2 first",))["message"]
+    assert answer()["behavior"] == "deny"
