@@ -11,7 +11,7 @@ from discord import app_commands
 from discord.app_commands import describe
 
 from core.markup.measure import well_formed
-from core.model import ORDERS
+from core.model import ORDERS, PERMISSIONS
 
 log = structlog.get_logger(__name__)
 
@@ -26,6 +26,7 @@ _TYPED = {
     "mode": "mode",
     "context": "mode",
     "budget": "budget",
+    "permission": "permission",
     "preset": "preset",
     "participants": "with",
     "rounds": "rounds",
@@ -34,6 +35,7 @@ _TYPED = {
 
 Mode = app_commands.Choice[str]
 _MODES = [Mode(name=name, value=name) for name in ("lite", "standard", "full")]
+_PERMISSIONS = [Mode(name=name, value=name) for name in PERMISSIONS]
 _ORDERS = [Mode(name=order, value=order) for order in ORDERS]
 
 
@@ -67,8 +69,9 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         model="A model of that engine",
         mode="How much context it gets",
         budget="Characters of context at most, such as 40k",
+        permission="What the agent may do at most; it only lowers what is allowed here",
     )
-    @app_commands.choices(mode=_MODES)
+    @app_commands.choices(mode=_MODES, permission=_PERMISSIONS)
     async def ask(
         interaction: discord.Interaction,
         question: str,
@@ -77,9 +80,10 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         model: str | None = None,
         mode: str | None = None,
         budget: str | None = None,
+        permission: str | None = None,
     ) -> None:
         # Read from the interaction, all in one place.
-        del question, engine, persona, model, mode, budget
+        del question, engine, persona, model, mode, budget, permission
         await forward(interaction)
 
     @tree.command(name="roundtable", description="Let several agents discuss a topic in a thread")
@@ -122,13 +126,19 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
     async def status(interaction: discord.Interaction) -> None:
         await forward(interaction)
 
+    @tree.command(name="usage", description="Show what was used, or how the budgets stand")
+    @describe(words="Such as: week, today by model, here, budgets")
+    async def usage(interaction: discord.Interaction, words: str | None = None) -> None:
+        del words
+        await forward(interaction)
+
     @tree.command(name="moot", description="Everything else, as it is typed in a thread")
-    @describe(words="Such as: help, mode full, plan show 3")
+    @describe(words="Such as: help, requests, allow 7, deny 7 not now, plan show 3")
     async def moot(interaction: discord.Interaction, words: str) -> None:
         del words
         await forward(interaction)
 
-    del ask, roundtable, context, stop, status, moot  # the tree holds them
+    del ask, roundtable, context, stop, status, usage, moot  # the tree holds them
     return tree
 
 
