@@ -86,8 +86,7 @@ class Player:
             "context": task.context,
             "prompt": task.prompt,
             "system": plan.files.get("context.md", b"").decode(),
-            # In a dialogue the words are said once the other side has opened a thread.
-            "stdin": (plan.stdin or joined_prompt(task.context, task.prompt)).decode(),
+            "stdin": words(plan, task),
             "access": access,
         }
         return HttpCall("POST", self.config.base_url, json.dumps(body).encode())
@@ -96,6 +95,13 @@ class Player:
         """See ``core.ports.Engine``."""
         del task
         return PlayerReader()
+
+
+def words(plan: Spawn, task: EngineTask) -> str:
+    """What is asked on stdin, beside a file with the context; in a dialogue without its JSON."""
+    if not plan.dialogue:
+        return plan.stdin.decode()
+    return joined_prompt("" if "context.md" in plan.files else task.context, task.prompt).decode()
 
 
 class PlayerReader(LineReader):
