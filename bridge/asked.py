@@ -308,9 +308,13 @@ def one_answer(question: AskedQuestion, text: str) -> tuple[str, ...]:
     return (next((name for name in names if name.casefold() == text.casefold()), text),)
 
 
-def refused(fault: BadInput | NotAllowed, values: Values) -> Reply:
-    """Nothing was done with a form: why, and what was written is not lost."""
-    written = [text for given in values.values() for text in given if text.strip()]
-    kept = posts.code_block("\n".join(written)) if written else ""
-    first = next(iter(values), "text0")
-    return Reply(f"{fault}\n\n{kept}".strip(), errors={first: str(fault)})
+def filled_in(acts: Acts) -> Reply | None:
+    """A form with answers was sent. One that cannot be taken stays open, with what was written."""
+    values = acts.event.values
+    try:
+        return AskedActs(acts).form(acts.event.text, values)
+    except (NotAllowed, BadInput) as error:
+        written = [text for given in values.values() for text in given if text.strip()]
+        kept = posts.code_block("\n".join(written)) if written else ""
+        first = next(iter(values), "text0")
+        return Reply(f"{error}\n\n{kept}".strip(), errors={first: str(error)})

@@ -18,7 +18,7 @@ from bridge import terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.asked import FORM as ANSWER_FORM
-from bridge.asked import AskedActs, refused
+from bridge.asked import AskedActs, filled_in
 from bridge.commands import (
     MISSPELT,
     Ask,
@@ -330,7 +330,7 @@ class _Taken:
         except NotAllowed as error:
             return self.refused(str(error))
         if event.command == ANSWER_FORM:
-            return self._answer_form()
+            return filled_in(self.acts)
         if event.command != "roundtable":
             return self.refused("This form is from another version of Moot.")
         wanted = read_roundtable(event.values, event.text, self.policy.names)
@@ -342,15 +342,6 @@ class _Taken:
         if not messages.first_time(event.event_id, self.now):
             return None
         return self._start_by_command(wanted)
-
-    def _answer_form(self) -> Reply | None:
-        event = self.event
-        try:
-            reply = AskedActs(self.acts).form(event.text, event.values)
-        except (BadInput, NotAllowed) as error:
-            return refused(error, event.values)
-        messages.first_time(event.event_id, self.now)
-        return reply
 
     def refused(self, why: str) -> Reply:
         """Nothing was done; what was filled in into a form is not lost."""

@@ -14,6 +14,8 @@ Mention me with a question and I answer in the thread; in a thread I take part i
 - `!rt topic` opens a roundtable; add `--with architect:claude,critic:codex --rounds 2`
 - `!stop` ends what runs and waits in this thread; `!next` skips who speaks at a roundtable
 - `!status` shows what runs and waits; `!usage` what was used, `!usage budgets` what may be
+- `!requests` lists what agents ask; `!allow 7`, `!allow 7 session`, `!deny 7 reason`, \
+`!answer 7 …` decide
 - `!context` shows what the last run was told; `!context RUN` another one
 - `!mode full` gives this thread's questions more context; `!mode` shows it
 - `!resume` shows how to go on in a terminal, `!continue` brings a terminal's session here

@@ -24,8 +24,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "/roundtable": ("Let several agents discuss", "a topic; without one a form opens"),
     "/moot": (
         "Everything else: /moot help",
-        "stop | next | status | usage | context | mode | plan | finding | artifact | decisions | "
-        "help",
+        (
+            "stop | next | status | usage | context | mode | plan | finding | artifact | "
+            "decisions | help"
+        ),
     ),
 }
 # Slack refuses an app's command with such a name, and with it the whole manifest.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from core.errors import BadInput, PromptTooLong
-from core.model import EngineConfig, EngineTask, EngineTraits, Exit, HttpCall, Usage
+from core.model import PERMISSIONS, EngineConfig, EngineTask, EngineTraits, Exit, HttpCall, Usage
 from core.streams import JsonObject, LineReader, classify, get, int_of, list_of, text_of
 
 _DEFAULT = "http://127.0.0.1:11434"
@@ -29,7 +29,12 @@ class Ollama:
     name = "ollama"
     programs: tuple[str, ...] = ()
     env_names: tuple[str, ...] = ()
-    traits = EngineTraits(memory_mb=0, system_prompt=True, local=True)
+    traits = EngineTraits(
+        memory_mb=0,
+        system_prompt=True,
+        local=True,
+        permissions=frozenset(PERMISSIONS),  # it has no tools, so it is held to anything
+    )
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

@@ -45,12 +45,12 @@ from core.turns.rounds import (
 )
 from core.turns.work import unread_text
 from core.words import (
+    FRESH,
     anyway_button,
     ask_others_text,
-    other_buttons,
-    FRESH,
     in_run_text,
     label_of,
+    other_buttons,
     pulled_text,
     retry_button,
     seat_name,
@@ -197,8 +197,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
         say.wordless(run, None if visible or pulls or faults else position)
         if lost:
             say.notice(unread_text(seat_name(closing.seat), lost))
-        if by_leave := by_leave_text(asked.used(run.id)):
-            say.notice(by_leave)
+        say.by_leave(run)
     elif state == "failed":
         say.failure(visible)
     if not later:
@@ -320,6 +319,11 @@ class _Say:
             why = f"{seat.engine} ended without saying anything."
             why = explain(seat.engine, outcome) if outcome.kind == "empty" else why
             self.notice(_of(seat, why))
+
+    def by_leave(self, run: Run) -> None:
+        """What it was not asked for again, since it is allowed for the session."""
+        if told := by_leave_text(asked.used(run.id)):
+            self.notice(told)
 
     def wordless(self, run: Run, position: Position | None) -> None:
         turn = self.closing.turn
