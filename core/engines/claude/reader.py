@@ -52,6 +52,8 @@ class ClaudeReader(LineReader):
             "result": self._result,
             "control_request": self._control_request,
             "control_cancel_request": self._control_cancel,
+            "control_response": lambda _: None,  # it has taken in what we sent
+            "conversation_reset": lambda _: None,
         }
 
     # --- the dialogue -------------------------------------------------------------------
