@@ -11,6 +11,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import quote, quote_plus, urlsplit
 
@@ -50,11 +51,16 @@ def secret_values(environ: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The values of variables whose names look like credentials, and passwords in addresses."""
     found: set[str] = set()
     for name, value in environ:
-        if _SECRET_NAME.search(name) and not value.startswith(("/", "~/")) and not value.isdigit():
+        if _is_secret(name) and not value.startswith(("/", "~/")) and not value.isdigit():
             found.add(value)
         if "://" in value and "@" in value:
             found.add(_password_in(value))
     return frozenset(v for v in found if len(v) >= MIN_CHARS and v.lower() not in _WORDS)
+
+
+@lru_cache(maxsize=4096)  # the same names for every run
+def _is_secret(name: str) -> bool:
+    return bool(_SECRET_NAME.search(name))
 
 
 def _password_in(address: str) -> str:

@@ -21,13 +21,12 @@ class JsonLines:
     Tolerates: cuts inside a character or a line, no newline at the end, CRLF, a byte-order mark,
     several objects on one line, colour codes and plain text between objects, bytes that are not
     UTF-8 (replaced). Lines that hold no object are counted in ``noise``; lines above
-    ``max_line_bytes`` in ``skipped``. Memory is bounded by about that size.
+    ``max_line_bytes`` in ``skipped``. No more than that is held back between two pieces.
     """
 
     def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         self._max = max_line_bytes
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._held = bytearray()  # of the line that has begun; not a list: pieces may be tiny
         self._skipping = False
         self.noise = 0
         self.skipped = 0
@@ -37,48 +36,52 @@ class JsonLines:
         out: list[JsonObject] = []
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
-            self._hold(data[start:end])
-            out += self._line()
+            self._line(data[start:end], out)
             start = end + 1
-        self._hold(data[start:])
+        if start < len(data):
+            self._hold(data[start:])
         return out
 
     def end(self) -> list[JsonObject]:
         """The objects of a last line without a newline. Call once, at the end of the stream."""
-        return self._line()
+        out: list[JsonObject] = []
+        self._line(b"", out)
+        return out
 
     def _hold(self, piece: bytes) -> None:
-        if self._skipping or not piece:
-            return
-        self._size += len(piece)
-        if self._size > self._max:
+        if self._skipping or len(self._held) + len(piece) > self._max:
             self._skipping = True
-            self._parts.clear()
+            self._held.clear()
         else:
-            self._parts.append(piece)
+            self._held += piece
 
-    def _line(self) -> list[JsonObject]:
-        skipping, line = self._skipping, b"".join(self._parts)
-        self._parts.clear()
-        self._size, self._skipping = 0, False
-        if skipping:
-            self.skipped += 1
-            return []
-        found, noise = parse_line(line)
+    def _line(self, rest: bytes, out: list[JsonObject]) -> None:
+        """Take the objects of the line that ends with ``rest``."""
+        if self._held or self._skipping or len(rest) > self._max:
+            self._hold(rest)
+            rest = bytes(self._held)
+            self._held.clear()
+            if self._skipping:
+                self._skipping = False
+                self.skipped += 1
+                return
+        found, noise = parse_line(rest)
+        out += found
         self.noise += noise
-        return found
 
 
 def parse_line(line: bytes) -> tuple[list[JsonObject], bool]:
     """The JSON objects of one line, and whether it holds anything else that is visible."""
-    try:  # the ordinary case: the line is one object
-        whole = json.loads(line)
+    try:
+        if line.startswith(b"{"):  # the ordinary case: the line is one object
+            text = line.decode()
+            whole, end = _DECODER.raw_decode(text)
+            if end == len(text) or text[end:].isspace():
+                return [cast("JsonObject", whole)], False
+        elif not isinstance(json.loads(line), dict):
+            return [], True
     except (ValueError, RecursionError):
         pass
-    else:
-        if isinstance(whole, dict):
-            return [cast("JsonObject", whole)], False
-        return [], True
     text = line.decode("utf-8", "replace").lstrip("\ufeff")
     if not text.strip():
         return [], False
@@ -89,20 +92,30 @@ def parse_line(line: bytes) -> tuple[list[JsonObject], bool]:
 def _objects(text: str) -> Iterator[JsonObject]:
     """Every object that begins at an opening brace outside of an earlier one.
 
-    Tries at most 64 braces, so that a long line of garbage costs little.
+    One that breaks off at the end of the text is none, and what is within it neither. Tries at
+    most 64 braces and four times the text, so that a long line of garbage costs little.
     """
+    text = text.rstrip()
+    cut = len(text) - 4  # a number, a string or "false" may break off, too
     at = text.find("{")
-    tries = 0
-    while at >= 0 and tries < 64:
+    tries, patience = 64, 4 * len(text)
+    while at >= 0 and tries and patience > 0:
         try:
             value, end = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            tries += 1
-            at = text.find("{", at + 1)
-            continue
-        if isinstance(value, dict):
+        except json.JSONDecodeError as error:
+            if error.msg.startswith("Unterminated string"):
+                return
+            if error.pos >= cut and "{" not in text[error.pos :]:
+                return
+            patience -= error.pos - at
+        except (ValueError, RecursionError):  # a number of thousands of digits; too deep
+            pass
+        else:
             yield cast("JsonObject", value)
-        at = text.find("{", end)
+            at = text.find("{", end)
+            continue
+        tries -= 1
+        at = text.find("{", at + 1)
 
 
 def get(obj: object, *path: str) -> Any:

@@ -15,6 +15,8 @@ from core.streams.say import tail
 
 _MAX_PARTIAL_CHARS = 2_000_000
 _MAX_SHOWN = 200
+_MAX_KINDS, _MAX_KIND_CHARS = 100, 60
+OTHER_KINDS = "…"
 
 
 class LineReader:
@@ -132,9 +134,11 @@ class LineReader:
         self._open_chars = 0
         if text.strip():
             self.trouble = None
-            self.answer = text
+            self.answer = text = text[:_MAX_PARTIAL_CHARS]
             self.shown.append(text)
             del self.shown[:-_MAX_SHOWN]
+            while len(self.shown) > 1 and sum(map(len, self.shown)) > _MAX_PARTIAL_CHARS:
+                del self.shown[0]
             self.unfinished_tool = False
             self.emit("message", text)
 
@@ -176,6 +180,9 @@ class LineReader:
         kind = text_of(obj, *self.type_path)
         handler = self.handlers.get(kind)
         if handler is None:
+            kind = kind[:_MAX_KIND_CHARS]
+            if kind not in self.unknown and len(self.unknown) >= _MAX_KINDS:
+                kind = OTHER_KINDS
             self.unknown[kind] = self.unknown.get(kind, 0) + 1
         else:
             handler(obj)
