@@ -148,6 +148,7 @@ async def test_c116_every_new_id_is_followed_and_the_one_before_is_kept(here: Pa
 
 
 async def test_c116_an_id_that_changes_before_a_failure_is_followed_too(here: Parlour) -> None:
+    here.set(retries=0)
     await here.ask("one")
     await here.ask("two @@rehearse becomes=second fail=rate@@")
     await here.ask("three")
@@ -166,6 +167,7 @@ async def test_c116_a_follow_up_goes_to_the_id_that_its_question_ended_with(here
     ["auth", "quota", "rate", "overloaded", "bad-model", "bad-config", "missing-binary", "refused"],
 )
 async def test_c113_no_other_failure_is_taken_for_a_lost_session(here: Parlour, kind: str) -> None:
+    here.set(retries=0)
     await here.ask("one")
     assert await here.ask(f"two @@rehearse {ONLY_RESUMED} fail={kind}@@") == "failed"
     await here.ask("three")
