@@ -70,7 +70,7 @@ def of_files(request_id: str, params: object, changes: list[JsonObject], cwd: st
     folder = one_folder([*paths, *moved], cwd)
     diffs = (f"{change_line(change)}\n{text_of(change, 'diff')}" for change in changes)
     request = EngineRequest(
-        request_id, tool="file_change", about=", ".join(paths),
+        request_id, tool="file_change", about=", ".join(paths) or "files that it does not name",
         detail=details(text_of(params, "reason"), *diffs),
         scope=f"files:{folder}" if folder else "",
         scope_label=f"changes to files in {folder} (not in folders below it)" if folder else "",

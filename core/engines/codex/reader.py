@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import cast
 
 from core.context.frame import one_line
@@ -20,8 +21,17 @@ from core.engines.codex.asking import (
 )
 from core.engines.codex.failures import FIXES, failure_kind, failure_text, refused_start
 from core.engines.codex.items import NOT_TOOLS, about, kind_of, thoughts, went_well
-from core.model import EngineEvent, EngineTask, Permission, Usage, Verdict
-from core.streams import JsonObject, LineReader, get, int_of, joined_prompt, list_of, text_of
+from core.model import EngineEvent, EngineTask, Exit, Outcome, Permission, Usage, Verdict
+from core.streams import (
+    JsonObject,
+    LineReader,
+    get,
+    int_of,
+    joined_prompt,
+    list_of,
+    reset_time,
+    text_of,
+)
 
 _SANDBOX: Mapping[Permission, str] = {
     "plan": "read-only",
@@ -52,6 +62,7 @@ class CodexReader(LineReader):
         self._asked = False
         self._open: dict[str, tuple[object, Ask]] = {}  # what people have not decided yet
         self._changes: dict[str, list[JsonObject]] = {}  # of files, by item, while it is at work
+        self._back_at = 0  # when limits that are used up come back, in seconds since the epoch
         self._tokens: dict[str, tuple[_Tokens, _Tokens]] = {}  # thread -> before us, now
         self.handlers = {
             "": self._response,
@@ -62,6 +73,7 @@ class CodexReader(LineReader):
             "warning": lambda d: self.emit("warning", text_of(d, "params", "message")),
             "error": self._error,
             "turn/completed": self._completed,
+            "account/rateLimits/updated": self._limits,
             "serverRequest/resolved": self._resolved,
         }
         self._requests: dict[str, Callable[[str, JsonObject], Ask | JsonObject]] = {
@@ -72,6 +84,14 @@ class CodexReader(LineReader):
             "item/tool/requestUserInput": self._question,
         }
         self._greet(model)
+
+    def finish(self, end: Exit) -> Outcome:
+        """See ``core.ports.Reader``."""
+        outcome = super().finish(end)
+        if outcome.kind == "quota" and self._back_at:
+            # Its words name the host's time of day only, without the day or the zone.
+            return replace(outcome, reset_at=reset_time(f"|{self._back_at}"))
+        return outcome
 
     # --- what we say ------------------------------------------------------------------------
 
@@ -210,6 +230,11 @@ class CodexReader(LineReader):
             sum(max(0, now[n] - then[n]) for then, now in self._tokens.values()) for n in range(3)
         ]
         self.usage = Usage(input_tokens=spent[0], output_tokens=spent[1], cached_tokens=spent[2])
+
+    def _limits(self, d: JsonObject) -> None:
+        windows = (get(d, "params", "rateLimits", name) for name in ("primary", "secondary"))
+        ends = [int_of(w, "resetsAt") for w in windows if int_of(w, "usedPercent") >= 100]
+        self._back_at = max(ends, default=0)
 
     def _error(self, d: JsonObject) -> None:
         if not self._ours(d):
