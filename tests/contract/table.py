@@ -21,6 +21,7 @@ ROWS: dict[str, str] = {
     "429 that says when": "error status=429 retry_after=1",
     "429 that passes": "error status=429 retry_after=1 times=1",
     "quota": "quota",
+    "quota as an answer": 'plain text="You have hit your usage limit. Try again at 3:40 PM."',
     "500": "error status=500",
     "529 overloaded": "error status=529",
     "context too long": "context",

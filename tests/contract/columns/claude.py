@@ -16,6 +16,7 @@ BECAME: dict[str, Became] = {
     "429 that says when": _RATE,
     "429 that passes": Became("answered", text="Recovered"),
     "quota": Became("quota", "exceeded your current quota"),
+    "quota as an answer": Became("quota", "usage limit"),
     "500": _BUSY,
     "529 overloaded": _BUSY,
     "context too long": Became("context-too-long"),

@@ -16,6 +16,7 @@ BECAME: dict[str, Became] = {
     "429 that says when": _RATE,
     "429 that passes": Became("answered", text="Recovered"),
     "quota": Became("quota", "Quota exceeded", within_s=8),
+    "quota as an answer": Became("quota", "usage limit"),
     "500": Became("overloaded", "high demand", within_s=8),
     "529 overloaded": Became("overloaded", "Overloaded", within_s=8),
     "context too long": Became("context-too-long", "ran out of room", within_s=8),
