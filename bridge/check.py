@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from bridge.app import DATABASE
@@ -21,7 +21,7 @@ from bridge.load import LAST_RESORT, load_engines, probe_all
 from config.settings import Settings
 from core.engines.process import run
 from core.errors import BadSettings
-from core.model import EngineInfo, EngineTask, Limits, Outcome
+from core.model import PERMISSIONS, EngineInfo, EngineTask, Limits, Outcome
 from core.ports import Engine, Reader
 from core.records import parked
 from core.records.thread import Records
@@ -110,7 +110,7 @@ def _checked(engine: Engine, info: EngineInfo, asked: Live | None, *, named: boo
         known=info.version in versions if versions and info.version else None,
         signed_in=info.signed_in if info.installed else None,
         path=info.path,
-        permissions=tuple(sorted(traits.permissions)),
+        permissions=tuple(mode for mode in PERMISSIONS if mode in traits.permissions),
         in_run_pull=traits.in_run_pull,
         sessions=traits.resumes,
         failed=failed,
@@ -196,7 +196,8 @@ def as_json(checked: Sequence[Checked]) -> list[dict[str, Any]]:
 
 def show_checked(checked: Sequence[Checked]) -> None:
     """Print them for a person: a table, and below it what is the matter and what to do."""
-    columns = ["engine", "found", "version", "signed in", "modes", "in-run pull", "sessions"]
+    whole = Column("engine", no_wrap=True)
+    columns = [whole, "found", "version", "signed in", "modes", "in-run pull", "sessions"]
     live = any(one.live for one in checked)
     table = Table(*columns, *(["live"] if live else []))
     words = {True: "yes", False: "no", None: "unknown"}

@@ -144,8 +144,9 @@ def check_(
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Look at every engine closely; exit status 1 when one that is set up fails."""
-    from bridge import check
+    from bridge import check, logs
 
+    logs.set_up("warning")  # standard output is for the table, or for JSON
     before: tuple[Path | None, bool] = context.obj or (None, False)
     settings = _settings(config or before[0])
     checked = asyncio.run(_guarded(check.check_engines(settings, names or (), live=live)))
