@@ -182,8 +182,9 @@ async def test_cancel_in_a_text_keeps_what_was_said(desk: Desk) -> None:
         ("error status=529", "overloaded"),
     ],
 )
-@pytest.mark.parametrize("desk", ["claude", "codex", "ollama"], indirect=True)
+@pytest.mark.parametrize("desk", ["ollama"], indirect=True)
 async def test_faults_are_named(desk: Desk, fault: str, kind: str) -> None:
+    """Those of the CLIs stand in the table."""
     outcome = await desk.ask(f"@@fake {fault}@@")
     assert outcome.kind == kind, outcome
     assert outcome.detail
