@@ -162,7 +162,7 @@ async def _ask(engine: Engine) -> Live:
             prompt=QUESTION,
             cwd=str(places[0]),
             scratch=str(places[1]),
-            model=getattr(engine, "config", None) and watched.config.model or "",
+            model=watched.config.model,
         )
         outcome = await run(
             watched,
