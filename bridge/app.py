@@ -109,9 +109,15 @@ def make_chats(settings: Settings) -> list[Chat]:
 
 @asynccontextmanager
 async def running(
-    settings: Settings, chats: Sequence[Chat], *, also_allow: tuple[str, ...] = ()
+    settings: Settings,
+    chats: Sequence[Chat],
+    *,
+    also_allow: tuple[str, ...] = (),
+    attended: bool = True,
 ) -> AsyncIterator[Moot]:
     """Moot at work with these chats (not yet listening) until the block ends.
+
+    ``attended``: there are people in them who can be asked.
 
     Raises:
         AlreadyRunning: another process uses the storage folder.
@@ -167,7 +173,7 @@ async def running(
             sources=all_sources(folder),
             progress=status,
             wake_delivery=delivery.wake,
-            policy=_policy(settings, persona_folder),
+            policy=_policy(settings, persona_folder, attended=attended),
             pulls=pulls,
             slots=Slots(*capacity(settings, engines, default)),
             purse=purse_of(settings, lambda key: project_of(settings, key).name),
@@ -322,7 +328,7 @@ def terms_of(settings: Settings) -> HouseTerms:
     )
 
 
-def _policy(settings: Settings, persona_folder: Path) -> Policy:
+def _policy(settings: Settings, persona_folder: Path, *, attended: bool) -> Policy:
     context, runs = settings.context, settings.runs
     return Policy(
         terms=terms_of(settings),
@@ -332,6 +338,7 @@ def _policy(settings: Settings, persona_folder: Path) -> Policy:
         max_followups=settings.pull.max_followups,
         max_in_run=settings.pull.max_in_run,
         roundtable=settings.permissions.roundtable,
+        attended=attended,
         limits=Limits(idle_s=runs.idle_s, total_s=runs.total_s),
         retries=runs.retries,
         scratch=settings.storage.dir / "scratch",

@@ -77,7 +77,7 @@ class AskedActs:
         if verb == "form":
             self._may_decide(asked)
             self._still(asked)
-            return Reply(how_to_answer(asked), form=answer_form(asked))
+            return Reply(f"To answer, {how_to_answer(asked)}", form=answer_form(asked))
         if option is None:
             return self._decide(asked, Ruling(verb))  # type: ignore[arg-type]
         questions = asked.request.questions

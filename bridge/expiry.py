@@ -1,4 +1,4 @@
-"""Denies what nobody decided in time, where the settings say how long that is."""
+"""Denies what nobody decided in time, where that is set, and what nobody can have seen."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from core.turns.asked import Voice
 log = structlog.get_logger()
 
 POLL_S = 5.0
+LATE = Ruling("expired", by="Moot")
+UNHEARD = Ruling("deny", by="Moot", note="the thread could not be told of it")
 
 
 class Expiry:
     """``run`` until cancelled: requests that wait longer than ``within_s`` are denied.
 
-    0 means that they wait for as long as it takes. The time runs on while Moot does not.
+    0 means that they wait for as long as it takes. The time runs on while Moot does not. What
+    could not be posted is denied as well, for nobody knows of it.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class Expiry:
 
     async def run(self) -> None:
         """See the class."""
-        while self._within_s:
+        while True:
             denied = await self._records.insist(self._deny_due, time.time())
             for asked in denied:
                 log.info("request.expired", number=asked.id, run=asked.run_id)
@@ -51,13 +54,13 @@ class Expiry:
             if denied:
                 self._on_turn()
                 self._on_post()
-            await asyncio.sleep(min(POLL_S, self._within_s / 4))
+            await asyncio.sleep(min(POLL_S, self._within_s / 4) if self._within_s else POLL_S)
 
     def _deny_due(self, now: float) -> list[Asked]:
-        ruling = Ruling("expired", by="Moot")
+        late = rows.due(now - self._within_s) if self._within_s else ()
         settled = [
-            posts.settle(asked, ruling, self._voice, now)
-            for asked in rows.due(now - self._within_s)
+            *(posts.settle(asked, LATE, self._voice, now) for asked in late),
+            *(posts.settle(asked, UNHEARD, self._voice, now) for asked in rows.unheard()),
         ]
         denied = [asked for asked in settled if asked is not None]
         for asked in denied:

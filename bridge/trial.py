@@ -58,7 +58,8 @@ async def ask_once(settings: Settings, question: str) -> int:
     room = Room(settings.storage.dir / "console")
     chat = ConsoleChat(room)
     ends: list[str] = []
-    async with room, running(settings, [chat], also_allow=OWNER) as moot:
+    # Whoever runs a script is not there to be asked.
+    async with room, running(settings, [chat], also_allow=OWNER, attended=False) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, lambda: None))
 
         async def answered(root: str) -> None:

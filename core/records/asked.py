@@ -13,6 +13,7 @@ from core.records.tables import (
     ConversationRow,
     EngineSessionRow,
     GrantRow,
+    OutboxRow,
     RequestRow,
     RunRow,
     TurnRow,
@@ -93,6 +94,14 @@ def conversations_in_channel(chat: str, space: str, channel: str) -> list[int]:
 def due(asked_before: float) -> tuple[Asked, ...]:
     """What has waited since before this time."""
     return _many((RequestRow.state == "waiting") & (RequestRow.asked_at <= asked_before))
+
+
+def unheard() -> tuple[Asked, ...]:
+    """What waits although its message could never be posted."""
+    dead = OutboxRow.select(OutboxRow.id).where(
+        (OutboxRow.state == "dead") & (OutboxRow.op == "post")
+    )
+    return _many((RequestRow.state == "waiting") & RequestRow.post.in_(dead))
 
 
 def set_post(number: int, outbox_id: int | None) -> None:

@@ -85,7 +85,8 @@ class Policy:
 
     ``max_followups`` are hops of one seat in one round, ``max_in_run`` Pulls while a run works,
     ``retries`` further tries of a run that failed in a way that passes.
-    ``roundtable`` is what a run at a roundtable may do at most. ``sessions``: whether a
+    ``roundtable`` is what a run at a roundtable may do at most; without people who can be asked
+    (``attended``) ``ask`` means ``plan``. ``sessions``: whether a
     participant's engine session goes on from turn to turn.
     """
 
@@ -99,6 +100,7 @@ class Policy:
     max_in_run: int = 20
     retries: int = 2
     roundtable: Permission = "plan"
+    attended: bool = True
     sessions: bool = True
 
 

@@ -198,7 +198,7 @@ class Table:
             seat,
             outcome,
             (*(result.pull for result in found.values()), *(p for run in chain for p in run.pulls)),
-            fresh,
+            fresh or sitting.fresh,
             self.house.policy.max_followups,
             told_back=any(run.faults for run in chain),
             others=await who_else(self.house, seat.engine, outcome),
@@ -263,7 +263,8 @@ class Table:
     def _wanted(self) -> Permission:
         """What channel, asker and table allow."""
         table = self.house.policy.roundtable if self.turn.kind == "roundtable" else None
-        return lowest(self.project.permission, self.turn.permission, table) or "plan"
+        wanted = lowest(self.project.permission, self.turn.permission, table) or "plan"
+        return "plan" if wanted == "ask" and not self.house.policy.attended else wanted
 
     def _permission(self, seat: Participant) -> Permission:
         """What a run of this seat may do: what is allowed, or less where that is all it can."""
@@ -335,7 +336,8 @@ class Table:
             scratch=str(how.scratch),
             permission=how.request.permission,
             model=seat.model,
-            asks=self.turn.kind == "ask" or how.request.permission == "ask",
+            asks=self.house.policy.attended
+            and (self.turn.kind == "ask" or how.request.permission == "ask"),
         )
         if held_to(how.request.permission, engine.traits.permissions) is None:
             await how.gate()
@@ -346,6 +348,8 @@ class Table:
             outcome = await self._patiently(engine, first.of(task), how)
         except _InUse as other:
             outcome, failed = Outcome("session-lost"), IN_USE[other.by.by]
+        if outcome.in_use and first.resume:
+            outcome, failed = replace(outcome, kind="session-lost"), IN_USE["terminal"]
         for way in rest:
             if outcome.kind in way.mends:
                 failed = failed or outcome.kind

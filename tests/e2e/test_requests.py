@@ -256,3 +256,26 @@ async def test_what_is_allowed_is_the_lowest_of_channel_table_and_question(tmp_p
         await stage.post(place, "done")
         assert notes.exists()
         assert table
+
+
+async def test_a_roundtable_asks_where_that_is_set_and_a_speaker_is_skipped(tmp_path):
+    more = {"permissions": {"roundtable": "ask"}, "runs": {"at_once": 2}}
+    ask = '@@rehearse ask="touch made.txt"@@'
+    async with playing("slack", tmp_path, more) as stage:
+        table = await stage.ask(
+            f"!rt {ask} --with architect,critic --rounds 1 --synth none --mode parallel"
+        )
+        first = await stage.post(table, "architect (rehearsal) asks leave")
+        second = await stage.post(table, "critic (rehearsal) asks leave")
+        await stage.moot.stop()  # not killed: as for an update
+        await stage.moot.start("slack")
+        await stage.say(table, "!next critic")
+        after = await stage.post(table, "skipped by")
+        assert after
+        await stage.click(first, "Allow once")
+        await stage.post(table, "Ran touch made.txt")
+        await stage.moot.event("turn.ended", turn=1)
+        assert "does not wait any more" in await stage.click(second, "Allow once")
+        assert [row["state"] for row in sorted(requests(stage), key=lambda r: r["state"])] == [
+            "once", "withdrawn",
+        ]  # fmt: skip
