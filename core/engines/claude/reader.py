@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import cast
 
 from core.engines.claude import asking
@@ -26,6 +27,8 @@ _REASONS: dict[str, tuple[OutcomeKind, str]] = {
 }
 
 
+_MAX_EPOCH = 32_503_680_000  # the year 3000
+
 _FIXES: dict[OutcomeKind, str] = {
     "auth": "Run `claude` on the host and sign in with /login, or set ANTHROPIC_API_KEY; "
     "then try again.",
@@ -44,11 +47,13 @@ class ClaudeReader(LineReader):
         self._cwd, self._resumed = cwd, resumed
         self._open: dict[str, JsonObject] = {}  # what people are asked, by the request's id
         self._sent: list[bytes] = []
+        self._resets_at = 0  # when the plan's limit, which was met, comes back (epoch seconds)
         self.handlers = {
             "system": self._system,
             "stream_event": self._stream_event,
             "assistant": self._assistant,
             "user": self._user,
+            "rate_limit_event": self._limit,
             "result": self._result,
             "control_request": self._control_request,
             "control_cancel_request": self._control_cancel,
@@ -108,6 +113,11 @@ class ClaudeReader(LineReader):
                 self.emit("compacted", text_of(d, "compact_metadata", "trigger"))
             case _:
                 pass
+
+    def _limit(self, d: JsonObject) -> None:
+        info = get(d, "rate_limit_info")
+        met = text_of(info, "status") == "rejected"
+        self._resets_at = int_of(info, "resetsAt") if met else 0
 
     def _stream_event(self, d: JsonObject) -> None:
         if get(d, "parent_tool_use_id"):
@@ -173,5 +183,9 @@ class ClaudeReader(LineReader):
             kind, known = "cancelled", "it was interrupted"
         if text_of(d, "subtype") == "error_max_turns":
             kind, known = _REASONS["max_turns"]
-        self.fail(kind or classify(text, int_of(d, "api_error_status") or None), known or text)
+        kind = kind or classify(text, int_of(d, "api_error_status") or None)
+        if kind in ("rate", "quota") and 0 < self._resets_at < _MAX_EPOCH:
+            at = datetime.fromtimestamp(self._resets_at, UTC)
+            kind, text = "quota", f"{text}\nIt resets at {at:%Y-%m-%d %H:%M} UTC."
+        self.fail(kind, known or text)
         self.close(ok=False)
