@@ -37,12 +37,12 @@ from bridge.forms import (
     roundtable_form,
 )
 from bridge.offers import form_button, wanted_by
+from bridge.secrets import without_secrets
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
 from core.records import changes, erasure, filing, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
-from core.redact import redact
 from core.words import literal
 
 log = structlog.get_logger()
@@ -101,7 +101,7 @@ class Intake:
                 "event.accepted", kind="message", chat=event.key.chat, event_id=event.event_id
             )
             return None
-        taken = _Taken(self, _clean(event), time.time())
+        taken = _Taken(self, without_secrets(event), time.time())
         try:
             reply = await self._records.do(taken.transaction)
         except CannotWrite as error:
@@ -424,17 +424,6 @@ class _Taken:
                 return next_of(self.acts, turn, int(found[1]), int(found[2]))
             case _:
                 raise BadInput("This button is from another version of Moot.")
-
-
-def _clean(event: ChatEvent) -> ChatEvent:
-    """The event without secrets that somebody pasted: they are kept and told to nobody.
-
-    What a button carries is ours, and no text.
-    """
-    if event.kind == "button":
-        return event
-    values = {name: tuple(map(redact, given)) for name, given in event.values.items()}
-    return replace(event, text=redact(event.text), values=values)
 
 
 def _bare_word(event: ChatEvent) -> tuple[str, str] | None:

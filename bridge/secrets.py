@@ -1,14 +1,16 @@
-"""What this house must never show: learnt once from its settings and its environment."""
+"""What this house must never show: learnt from its settings, taken out of what people write."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import BaseModel, SecretStr
 
 from config.settings import Settings
-from core.redact import learn, secret_values
+from core.model import ChatEvent
+from core.redact import learn, redact, secret_values
 
 
 def learn_secrets(settings: Settings) -> None:
@@ -18,6 +20,17 @@ def learn_secrets(settings: Settings) -> None:
     """
     learn(_secrets_of(settings))
     learn(secret_values(os.environ.items()))
+
+
+def without_secrets(event: ChatEvent) -> ChatEvent:
+    """The event without secrets that somebody pasted: they are kept and told to nobody.
+
+    What a button carries is ours, and no text.
+    """
+    if event.kind == "button":
+        return event
+    values = {name: tuple(map(redact, given)) for name, given in event.values.items()}
+    return replace(event, text=redact(event.text), values=values)
 
 
 def _secrets_of(model: BaseModel) -> Iterator[str]:
