@@ -71,6 +71,16 @@ def test_a_request_is_decided_once() -> None:
     assert one.to_send() == b""
 
 
+def test_several_that_wait_are_decided_in_any_order() -> None:
+    """As two commands that only read do, which run at once."""
+    one = reader()
+    one.receive(wish("Bash", "r1", command="cat /etc/a") + wish("Bash", "r2", command="cat /etc/a"))
+    one.decide(Verdict("r2", "deny"))
+    one.decide(Verdict("r1", "once"))
+    told = [(said["request_id"], said["response"]["behavior"]) for said in sent(one)]
+    assert told == [("r2", "deny"), ("r1", "allow")]
+
+
 def test_what_was_taken_back_is_not_answered() -> None:
     one = reader()
     one.receive(wish("Bash", command="touch x"))
