@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import importlib.metadata
 import importlib.util
 import shutil
@@ -44,6 +45,7 @@ async def examine(settings: Settings | SettingsError, given: Path | None = None)
     read = f"read from {path}" if path else "the defaults; there is no moot.toml"
     checks = [Check("settings", ok=True, detail=read), await asyncio.to_thread(_packages)]
     checks += await asyncio.to_thread(_stores, settings.storage.dir)
+    checks.append(await asyncio.to_thread(_locks, settings.storage.locks))
     checks += await _database(settings.storage.dir / DATABASE)
     checks += await asyncio.to_thread(_projects, settings)
     checks.append(_access(settings))
@@ -167,6 +169,18 @@ def _folder(folder: Path) -> Check:
     ok = free > 200 * 2**20
     fix = "" if ok else "Free some disk space, or set [storage] dir to another disk."
     return Check("storage", ok, f"{folder}, {free / 2**30:.1f} GiB free", fix)
+
+
+def _locks(folder: Path) -> Check:
+    """Whether two Moots could keep off each other's sessions."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder) as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        fix = "Set [storage] locks to a local folder that you can write, the same for all Moots."
+        return Check("locks", ok=False, detail=f"{folder}: {error.strerror}", fix=fix)
+    return Check("locks", ok=True, detail=f"one writer for each session, by {folder}")
 
 
 async def _database(path: Path) -> list[Check]:

@@ -53,6 +53,10 @@ FRESH = {
     "context-too-long": (
         "The engine's own session was full: it was started afresh with the full context."
     ),
+    "failing": (
+        "The engine's own session broke off twice in a row: it was started afresh with the full "
+        "context."
+    ),
     "in use": (
         "The engine's own session is used by another run on this host, so this was answered in a "
         "new one with the full context. The next question goes back to it."

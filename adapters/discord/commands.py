@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 Forward = Callable[[discord.Interaction], Awaitable[None]]
 
 # The option that is the text itself, and the typed names of the others.
-_TEXT = frozenset(("question", "topic", "run", "words"))
+_TEXT = frozenset(("question", "topic", "run", "words", "which"))
 _TYPED = {
     "engine": "engine",
     "persona": "as",
@@ -132,13 +132,23 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         del words
         await forward(interaction)
 
+    @tree.command(name="resume", description="Show how to go on with this thread in a terminal")
+    async def resume(interaction: discord.Interaction) -> None:
+        await forward(interaction)
+
+    @tree.command(name="continue", description="Bring a terminal's session into this thread")
+    @describe(which="An engine, a number of the list, or both: claude 2")
+    async def go_on(interaction: discord.Interaction, which: str | None = None) -> None:
+        del which
+        await forward(interaction)
+
     @tree.command(name="moot", description="Everything else, as it is typed in a thread")
     @describe(words="Such as: help, requests, allow 7, deny 7 not now, plan show 3")
     async def moot(interaction: discord.Interaction, words: str) -> None:
         del words
         await forward(interaction)
 
-    del ask, roundtable, context, stop, status, usage, moot  # the tree holds them
+    del ask, roundtable, context, stop, status, usage, resume, go_on, moot  # the tree holds them
     return tree
 
 

@@ -299,7 +299,8 @@ class Outcome:
     ``detail`` is the engine's own explanation, redacted and short; ``unclean`` marks an answer
     that arrived although the stream did not end as it should. ``reset_at`` is free text such as
     "3:40 PM" when a quota error tells it, ``reset_s`` the same in UTC seconds where that can be
-    computed (0.0: not); ``fix`` what helps, where the engine knows it.
+    computed (0.0: not); ``fix`` what helps, where the engine knows it. ``in_use``: another process
+    has the session that was to be gone on with, so nothing was asked.
     """
 
     kind: OutcomeKind
@@ -310,6 +311,7 @@ class Outcome:
     unclean: bool = False
     reset_at: str = ""
     fix: str = ""
+    in_use: bool = False
     reset_s: float = 0.0
 
 

@@ -18,6 +18,7 @@ MAX_FAILURES = 2  # in a row: a session that only fails may be spoilt, so the ne
 FROM_OTHERS = frozenset(("findings", "artifacts", "retrieval", "cross", "inheritance"))
 DRAWS = frozenset(("messages", "memory", "sessions", "plan", "artifact", "finding"))
 TERMINAL = "terminal"
+FAILING = "failing"
 ANY = ""  # the permission of a session from a terminal, until a question is asked in it
 CLOCKS_APART_S = 300.0  # a platform's clock and ours
 
@@ -142,6 +143,24 @@ def adopt(conversation_id: int, seat: Participant, cwd: str, name: str, now: flo
     return row.id
 
 
+def given_up(key: SessionKey) -> bool:
+    """Whether the last session in this place was ended because its runs only broke."""
+    last = (
+        EngineSessionRow.select(EngineSessionRow.why)
+        .where(
+            (EngineSessionRow.conversation == key.conversation_id)
+            & (EngineSessionRow.engine == key.seat.engine)
+            & (EngineSessionRow.persona == key.seat.persona)
+            & (EngineSessionRow.model == key.seat.model)
+            & (EngineSessionRow.cwd == key.cwd)
+            & (EngineSessionRow.permission == key.permission)
+        )
+        .order_by(EngineSessionRow.id.desc())
+        .first()
+    )
+    return last is not None and last.why == FAILING
+
+
 def begin(key: SessionKey, parent: str, known: Known, now: float) -> int:
     """A new session, before its process exists; those before it in its place end. Returns its id.
 
@@ -196,7 +215,7 @@ def failed(session_id: int) -> None:
     row = EngineSessionRow.get_by_id(session_id)
     _change(session_id, failures=row.failures + 1)
     if row.failures + 1 >= MAX_FAILURES:
-        _end(session_id, "failing")
+        _end(session_id, FAILING)
 
 
 def end(session_id: int, why: str) -> None:

@@ -48,6 +48,7 @@ class LineReader:
         self.error: tuple[OutcomeKind, str] | None = None
         self.trouble: tuple[OutcomeKind, str] | None = None  # what it is trying to get over
         self.warned = ""
+        self.in_use = False  # another process has the session, so nothing was asked
         self.unclean = False  # it ended well, but not as it should
         self.closed = False  # the engine said itself that the run is over
         self.succeeded = False  # ... and that it went well
@@ -101,6 +102,7 @@ class LineReader:
             unclean=outcome.unclean,
             reset_at=reset,
             fix=self.fixes.get(kind, ""),
+            in_use=self.in_use,
         )
 
     # --- for subclasses -----------------------------------------------------------------

@@ -140,6 +140,9 @@ class Sitting:
         found: the session that can be gone on with.
         trusted: whether a member asks, and not a guest: a guest's question goes to no session that
             was told what only members may draw from.
+
+    ``fresh`` says, once the question is put, why it goes to a new session that is no first one
+    (a key of ``core.words.FRESH``; "" = it does not).
     """
 
     def __init__(
@@ -152,6 +155,7 @@ class Sitting:
         self._asking: Asking | None = None
         self._compacted = False
         self._spoke = False
+        self.fresh = ""
 
     @property
     def row(self) -> int:
@@ -170,6 +174,7 @@ class Sitting:
             return
         if not asking.resume:
             parent = self.found.session if self.found else ""
+            self.fresh = sessions.FAILING if sessions.given_up(self._key) else ""
             known = Known().while_told(asking.pack)
             self._row = sessions.begin(self._key, parent, known, now)
         elif self.found is not None and asking.resume == self.found.session:

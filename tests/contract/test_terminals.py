@@ -29,7 +29,7 @@ def without_its_screen(name: str, line: str) -> str:
             return line.replace("opencode ", "opencode run ")
 
 
-@pytest.mark.parametrize("desk", ("claude", "codex"), indirect=True)
+@pytest.mark.parametrize("desk", ["claude", "codex"], indirect=True)
 async def test_what_chat_began_a_terminal_goes_on_with_and_chat_again(desk: Desk) -> None:
     engine = desk.engine()
     assert isinstance(engine, InTerminal)

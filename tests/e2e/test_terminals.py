@@ -185,11 +185,11 @@ async def test_out_and_in_on_discord(world: LoopbackDiscord, tmp_path: Path, hos
         await moot.start("discord")
         root = world.alice.ask(world.channel, f"FIRST {ASKS}")
         await on_discord.standing(world, root, 1)
-        note = await world.alice.slash(root, "moot", words="resume").answer()
+        note = await world.alice.slash(root, "resume").answer()
         assert note.ephemeral
         assert "FIRST" in host.type(command_in(note.text), f"in a terminal {ASKS}")
         host.begun(PRIVATE, 7_200)
-        listed = await world.alice.slash(root, "moot", words="continue rehearsal").answer()
+        listed = await world.alice.slash(root, "continue", which="rehearsal").answer()
         assert listed.ephemeral
         assert "salary" in listed.text
         [(action, _)] = listed.buttons

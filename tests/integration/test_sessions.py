@@ -111,12 +111,17 @@ async def test_a_first_run_that_said_nothing_leaves_no_session(here: Parlour) ->
 
 
 async def test_a_session_that_only_breaks_is_given_up(here: Parlour) -> None:
+    here.set(retries=0)
     await here.ask("one")
     for _ in range(2):
         await here.ask("again @@rehearse fail=crash@@")
     await here.ask("four")
     assert [bool(task.resume) for task in here.actor.asked] == [False, True, True, False]
     assert (await here.sessions())[0].why == "failing"
+    await here.ask("five")
+    told = [text for text in await here.notices() if "afresh" in text]
+    assert len(told) == 1
+    assert "broke off twice in a row" in told[0]
 
 
 # Before its first word (an engine without deltas mostly is), and amid its words.
@@ -160,6 +165,18 @@ async def test_c116_a_follow_up_goes_to_the_id_that_its_question_ended_with(here
     assert [task.resume for task in here.actor.asked] == ["", "other"]
     [row] = await here.sessions()
     assert row.session == "other"
+
+
+async def test_an_engine_that_says_that_a_session_is_in_use_is_believed(here: Parlour) -> None:
+    await here.ask("one")
+    await here.ask(f"two @@rehearse {ONLY_RESUMED} fail=in-use@@")
+    await here.ask("three")
+    one, two, three = await here.runs()
+    assert one["session"] == three["session"] != two["session"]
+    assert [run["outcome"] for run in (one, two, three)] == ["answered"] * 3
+    assert "open in a terminal" in (await here.notices())[0]
+    [row] = await here.sessions()
+    assert (row.state, row.failures) == ("live", 0)
 
 
 @pytest.mark.parametrize(
@@ -306,10 +323,16 @@ async def test_another_permission_folder_or_model_is_another_session(
     await here.ask("three")
     here.house = replace(here.house, project_of=lambda _: home)
     await here.ask("four", [Participant("rehearsal", model="big")])
+    here.house = replace(here.house, project_of=lambda _: replace(home, permission="ask"))
     await here.ask("five")
+    # What who asks may do at most counts as much as what the channel allows.
+    await here.ask("six", permission="plan")
+    await here.ask("seven")
     resumed = [task.resume for task in here.actor.asked]
-    assert resumed[:4] == ["", "", "", ""]
-    assert resumed[4] == (await here.runs())[0]["session"]
+    assert resumed[:5] == ["", "", "", "", ""]
+    sessions = [run["session"] for run in await here.runs()]
+    assert resumed[5:] == [sessions[0], sessions[4]]
+    assert [task.permission for task in here.actor.asked[4:]] == ["ask", "plan", "ask"]
 
 
 async def test_without_sessions_every_turn_gets_everything_and_follow_ups_go_on(

@@ -168,7 +168,9 @@ class CodexReader(LineReader):
         if get(d, "id") == _WORD:
             return  # an explanation that came too late does no harm
         if (error := get(d, "error")) is not None:
-            self.fail(*refused_start(text_of(error, "message")), final=True)
+            told = text_of(error, "message")
+            self.in_use = "active writer" in told
+            self.fail(*refused_start(told), final=True)
         elif get(d, "id") == _THREAD and not self._asked:
             self.started(text_of(d, "result", "thread", "id"))
             if self.session:

@@ -168,6 +168,7 @@ class RehearsalReader(LineReader):
             return
         kind = text_of(d, "kind")
         known = _KINDS.get(kind, "crashed")
+        self.in_use = kind == "in-use"
         self.fail(known, text_of(d, "detail"))
         self.close(ok=False)
 

@@ -150,4 +150,6 @@ async def test_commands_are_registered_once(world):
         pass
     assert registrations() == 1
     names = {name for name, _ in world.backend.commands[None]}
-    assert names == {"ask", "roundtable", "stop", "status", "context", "usage", "moot"}
+    assert names == {
+        *("ask", "roundtable", "stop", "status", "context", "usage", "resume", "continue", "moot"),
+    }
