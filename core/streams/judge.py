@@ -21,6 +21,8 @@ _CLEAR: tuple[tuple[OutcomeKind, str], ...] = (
             r"(?:limit|quota|capacity|credits)"
             r"|(?:daily|weekly|monthly|hour|session|opus|usage) limit (?:was |has been )?"
             r"(?:hit|reached|exceeded|exhausted)|limit hit\b|more credits|usage exceeded"
+            r"|(?:spending|spend|plan) limit (?:was |has been )?(?:reached|exceeded)"
+            r"|monthly budget (?:was |has been )?exceeded"
             r"|한도|할당량"
         ),
     ),
@@ -29,15 +31,24 @@ _CLEAR: tuple[tuple[OutcomeKind, str], ...] = (
         (
             r"prompt is too long|context window|context_length|maximum context|ran out of room"
             r"|(?:input|conversation|message) (?:is )?too long|exceeds the maximum size"
-            r"|too many (?:input )?tokens|context limit|exceed context limit"
+            r"|too many (?:input )?tokens|context limit|prompt too long"
+            r"|token count exceeds|reduce the length of"
         ),
     ),
-    ("refused", r"content.filter|usage polic|legal/aup|safeguards|can't help with this"),
+    (
+        "refused",
+        (
+            r"content.filter|(?:usage|content) polic|blocked: SAFETY|legal/aup|safeguards"
+            r"|can't help with this"
+        ),
+    ),
     (
         "session-lost",
         (
             r"no conversation found|no rollout found|session (id )?not found|resuming session"
-            r"|invalid session identifier|no previous sessions|session id \S+ is already in use"
+            r"|\bses_\w+ not found|(?:thread|conversation|session) \S+ (?:not found|does not exist)"
+            r"|(?:thread|conversation) not found|invalid session identifier"
+            r"|no previous sessions|session id \S+ is already in use"
         ),
     ),
     (
@@ -45,15 +56,17 @@ _CLEAR: tuple[tuple[OutcomeKind, str], ...] = (
         (
             r"model.{0,60}(not exist|not found|no-such|not supported|may not exist)"
             r"|no-such-model|ModelNotFound|issue with the selected model|unknown model"
+            r"|(?:unsupported|invalid) model|model.{0,60}not available"
         ),
     ),
 )
 _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
-    ("rate", r"\b429\b|rate.?limit|too many requests|RESOURCE_EXHAUSTED"),
+    ("rate", r"\b429\b|rate.?limit|too many requests|RESOURCE_EXHAUSTED|\bthrottl"),
     (
         "auth",
         (
-            r"\b40[13]\b|authenticat|unauthori[sz]ed|invalid.{0,12}key|API_KEY_INVALID|auth method"
+            r"\b40[13]\b(?! tests?\b)|authenticat|unauthori[sz]ed|invalid.{0,12}key"
+            r"|API_KEY_INVALID|auth method"
             r"|not (logged|signed) in|log ?in again|session expired"
             r"|please (run|log|sign).{0,12}in\b|(?:log|sign) in to |sign(?:ing)? in again"
             r"|login (?:required|expired)"
@@ -61,7 +74,10 @@ _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
             r"(?:revoked|refreshed|invalid|expired)|oauth|no api key"
             r"|(?:api )?key not (?:valid|set|found)|로그인"
             r"|missing environment variable|(?:token|login) (?:has )?expired"
-            r"|PERMISSION_DENIED|forbidden"
+            r"|PERMISSION_DENIED|forbidden|invalid_grant|ExpiredToken|auth login\b|logged in to use"
+            r"|(?:token|session|credentials?|login).{0,60}(?:has |have |is )(?:expired|lapsed)"
+            r"|no (?:stored )?(?:credentials|token)\b|default credentials|sign in with"
+            r"|api[ _-]?key (?:is )?(?:missing|required)|(?:KEY|TOKEN)\b.{0,24} (?:is )?not set"
         ),
     ),
     ("overloaded", r"\b(503|529)\b|overloaded|at capacity|UNAVAILABLE|high demand"),
@@ -75,7 +91,8 @@ _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
     (
         "bad-config",
         (
-            r"unknown (option|argument)|unexpected argument|no prompt|no input provided|usage:"
+            r"unknown (option|argument|flag)|parse config|unexpected argument|no prompt"
+            r"|no input provided|usage:"
             r"|trusted directory|must (be )?provide|not valid utf-8|argument list too long"
             r"|error loading config|invalid (config|value)|refus\w* to run as root"
             r"|cannot be used with root|--dangerously-skip-permissions"
@@ -86,7 +103,8 @@ _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
         (
             r"connection (failed|refused|error|reset|closed)|fetch failed"
             r"|ECONN|\bENOTFOUND|EAI_AGAIN"
-            r"|unable to connect|socket|stream (disconnected|closed)|network|terminated"
+            r"|unable to connect|upstream connect|ERR_INTERNET|ETIMEDOUT|name resolution"
+            r"|no route to host|certificate|socket|stream (disconnected|closed)|network|terminated"
             r"|idle timeout|timed out|cannot connect|\b5\d\d\b|internal server error|server_error"
         ),
     ),

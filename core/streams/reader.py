@@ -195,7 +195,8 @@ class LineReader:
 
     def so_far(self) -> str:
         """What was visible of the answer when the run broke off: texts and the open delta."""
-        pieces = [*self.shown, "".join(self.partial)]
+        said = [*self.shown, "".join(self.partial)]
+        pieces = [piece for piece in said if posing_as_answer(piece) is None]
         return "\n\n".join(p.strip() for p in pieces if p.strip())[-_MAX_PARTIAL_CHARS:]
 
     def _judge(self, end: Exit) -> Outcome:
