@@ -1,21 +1,14 @@
-"""Gemini CLI: ``gemini --output-format stream-json``. PURE."""
+"""What ``gemini --output-format stream-json`` says. PURE."""
 
 from __future__ import annotations
 
 import json
 import re
-import uuid
-from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from core.model import (
-    EngineConfig,
-    EngineTask,
-    EngineTraits,
     Exit,
     OutcomeKind,
-    Permission,
-    Spawn,
     Usage,
 )
 from core.streams import (
@@ -24,14 +17,11 @@ from core.streams import (
     classify,
     get,
     int_of,
-    joined_prompt,
     tail,
     telling,
     text_of,
 )
 
-_MODES: dict[Permission, str] = {"plan": "plan", "edit": "auto_edit", "full": "yolo"}
-_SPACE = uuid.UUID("5f5a9f8e-6d0e-4f7d-8f63-1c7f3f0f8a42")
 # Exit statuses: its own, and HTTP statuses modulo 256.
 _EXITS: dict[int, OutcomeKind] = {
     41: "auth",
@@ -59,59 +49,7 @@ _EXIT_WORDS = {
 }
 
 
-class Gemini:
-    """The engine; see ``core.ports.Engine`` and ``core.engines.process.probe.Probed``."""
-
-    name = "gemini"
-    programs = ("gemini",)
-    ping = None
-    traits = EngineTraits(memory_mb=400, resumes=True)
-
-    def __init__(self, config: EngineConfig) -> None:
-        self.config = config
-        self.env_names = ("GEMINI_*", "GOOGLE_*", *config.env)
-
-    def start(self, task: EngineTask) -> Spawn:
-        """See ``core.ports.Engine``: context and prompt go to stdin."""
-        argv = [self.config.path or "gemini", "--output-format", "stream-json"]
-        argv += ["--approval-mode", _MODES[task.permission]]
-        if model := task.model or self.config.model:
-            argv += ["-m", model]
-        if task.resume:
-            argv += ["--resume", task.resume]
-        else:
-            argv += ["--session-id", str(uuid.uuid5(_SPACE, task.mark))]
-        argv += self.config.args
-        env = {
-            "GEMINI_CLI_NO_RELAUNCH": "true",  # else a second process, deaf to interrupts
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",  # else it refuses an unknown folder
-            "NO_COLOR": "1",
-            "TERM": "xterm-256color",  # else it warns about the terminal
-        }
-        prompt = joined_prompt(task.context, task.prompt)
-        return Spawn(tuple(argv), task.cwd, prompt, env)
-
-    def reader(self, task: EngineTask) -> GeminiReader:
-        """See ``core.ports.Engine``."""
-        del task
-        return GeminiReader()
-
-    def signed_in(self, environ: Mapping[str, str], read: Callable[[str], str]) -> bool | None:
-        """Whether a key or a login is there."""
-        if environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY"):
-            return True
-        if environ.get("GOOGLE_GENAI_USE_VERTEXAI"):
-            return None
-        folder = environ.get("GEMINI_CLI_HOME") or "~"
-        if read(f"{folder}/.gemini/oauth_creds.json").strip():
-            return True
-        # A key may also stand in its own .env file, or the login in the system's key store.
-        if "GEMINI_API_KEY" in read(f"{folder}/.gemini/.env"):
-            return True
-        return None if "oauth" in read(f"{folder}/.gemini/settings.json") else False
-
-
-_FIXES: dict[OutcomeKind, str] = {
+FIXES: dict[OutcomeKind, str] = {
     "auth": "Run `gemini` on the host and sign in, or set GEMINI_API_KEY; then try again.",
     "missing-binary": "Install it with `npm install -g @google/gemini-cli`, or set "
     "[engines.gemini] path.",
@@ -126,7 +64,7 @@ class GeminiReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._looped = False
-        self.fixes = _FIXES
+        self.fixes = FIXES
         self.handlers = {
             "init": lambda d: self.started(text_of(d, "session_id")),
             "message": self._message,
@@ -207,6 +145,3 @@ def about(d: JsonObject) -> str:
         if text := text_of(d, "parameters", key):
             return text
     return tail(str(get(d, "parameters") or ""), 200)
-
-
-ENGINE = Gemini

@@ -1,22 +1,15 @@
-"""OpenCode: ``opencode run --format json``. PURE."""
+"""What ``opencode run --format json`` says. PURE."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from core.model import (
-    EngineConfig,
-    EngineTask,
-    EngineTraits,
     Exit,
     OutcomeKind,
-    Permission,
-    PullAccess,
-    Spawn,
     Usage,
 )
 from core.streams import (
@@ -26,91 +19,11 @@ from core.streams import (
     float_of,
     get,
     int_of,
-    joined_prompt,
     tail,
     text_of,
 )
 
-# Its own defaults allow everything, and its plan agent keeps the shell; "ask" with nobody to ask
-# ends the run. So every tool is named here, and the last word is deny.
-_READ = {"read": "allow", "grep": "allow", "glob": "allow", "list": "allow", "lsp": "allow",
-         "todowrite": "allow", "todoread": "allow", "skill": "allow"}  # fmt: skip
-_PERMISSIONS: dict[Permission, dict[str, str]] = {
-    "plan": {"*": "deny", **_READ},
-    "edit": {"*": "deny", **_READ, "edit": "allow", "write": "allow", "patch": "allow",
-             "webfetch": "allow"},
-    "full": {"*": "allow", "question": "deny", "plan_enter": "deny", "plan_exit": "deny"},
-}  # fmt: skip
-_CONFIG: dict[str, Any] = {"autoupdate": False, "share": "disabled"}
-_TOOL_MS = 30_000  # its own patience with a tool; ours with a Pull ends before
-_TITLE = "Moot"  # a given title saves the extra model call for one
-
-
-class OpenCode:
-    """The engine; see ``core.ports.Engine`` and ``core.engines.process.probe.Probed``."""
-
-    name = "opencode"
-    programs = ("opencode",)
-    ping = None
-    traits = EngineTraits(memory_mb=1300, cores=2.0, resumes=True, in_run_pull=True)
-
-    def __init__(self, config: EngineConfig) -> None:
-        self.config = config
-        self.env_names = ("OPENCODE_*", *config.env)
-
-    def start(self, task: EngineTask) -> Spawn:
-        """See ``core.ports.Engine``: context and prompt go to stdin.
-
-        The model is ``provider/model``, as OpenCode wants it.
-        """
-        argv = [self.config.path or "opencode", "run", "--format", "json", "--thinking"]
-        argv += ["--print-logs", "--log-level", "ERROR"]  # else its endless retries are silent
-        if task.resume:
-            argv += ["--session", task.resume]
-        else:
-            argv += ["--title", _TITLE]
-        if model := task.model or self.config.model:
-            argv += ["-m", model]
-        argv += self.config.args
-        config, may = dict(_CONFIG), dict(_PERMISSIONS[task.permission])
-        if task.pulls:
-            config["mcp"] = {"moot": mcp_server(task.pulls)}
-            may["moot_*"] = "allow"
-        env = {
-            "OPENCODE_PERMISSION": json.dumps(may),
-            # Added to the user's own configuration, which stays in force.
-            "OPENCODE_CONFIG_CONTENT": json.dumps(config),
-            "OPENCODE_DISABLE_AUTOUPDATE": "1",
-            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-        }
-        return Spawn(tuple(argv), task.cwd, joined_prompt(task.context, task.prompt), env)
-
-    def reader(self, task: EngineTask) -> OpenCodeReader:
-        """See ``core.ports.Engine``."""
-        del task
-        return OpenCodeReader()
-
-    def signed_in(self, environ: Mapping[str, str], read: Callable[[str], str]) -> bool | None:
-        """Whether a login is there or a provider configured; its free models need neither."""
-        data = environ.get("XDG_DATA_HOME") or "~/.local/share"
-        if read(f"{data}/opencode/auth.json").strip(" {}\n") or environ.get("OPENCODE_API_KEY"):
-            return True
-        folder = environ.get("XDG_CONFIG_HOME") or "~/.config"
-        config = environ.get("OPENCODE_CONFIG_CONTENT", "")
-        for path in (environ.get("OPENCODE_CONFIG"), f"{folder}/opencode/opencode.json",
-                     f"{folder}/opencode/opencode.jsonc"):  # fmt: skip
-            config += read(path) if path else ""
-        return True if '"provider"' in config else None
-
-
-def mcp_server(pulls: PullAccess) -> dict[str, Any]:
-    """Moot's server for Pulls, as its configuration names one."""
-    headers = {"Authorization": f"Bearer {pulls.token}"}
-    return {"type": "remote", "url": pulls.url, "headers": headers, "oauth": False,
-            "timeout": _TOOL_MS}  # fmt: skip
-
-
-_FIXES: dict[OutcomeKind, str] = {
+FIXES: dict[OutcomeKind, str] = {
     "auth": "Run `opencode auth login` on the host, then try again.",
     "bad-model": "Set [engines.opencode] model as provider/model; `opencode models` lists them.",
     "missing-binary": "Install it with `npm install -g opencode-ai`, or set "
@@ -126,7 +39,7 @@ class OpenCodeReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.fixes = _FIXES
+        self.fixes = FIXES
         self._reason = ""
         self._rejected = ""
         self._message_id = ""
@@ -238,6 +151,3 @@ def about(state: object) -> str:
         if text := text_of(state, "input", key):
             return text
     return text_of(state, "title")
-
-
-ENGINE = OpenCode
