@@ -11,6 +11,7 @@ COMMANDS = {
     "rt": "roundtable",
     "stop": "stop",
     "status": "status",
+    "usage": "usage",
     "context": "context",
     "help": "help",
     "moot": "moot",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from core.model import Outcome, Participant, Step, Turn
+from core.model import Outcome, Participant, Step, Turn, Usage
 from core.records import messages, turns, usage
 from core.records.usage import Purse
 from core.spending import (
@@ -71,6 +72,21 @@ def may_open(turn: Turn, step: Step, engine: str, purse: Purse, now: float) -> b
         return True
     turns.set_spent(turn.id, ended_text(_named(none_left, turn), purse.zone))
     return False
+
+
+def in_all(outcome: Outcome, earlier: Iterable[Usage]) -> Outcome:
+    """With what was used in vain before, when one run took several processes."""
+    used = outcome.usage
+    for more in earlier:
+        used = replace(
+            used,
+            input_tokens=used.input_tokens + more.input_tokens,
+            output_tokens=used.output_tokens + more.output_tokens,
+            cached_tokens=used.cached_tokens + more.cached_tokens,
+            # What a session came to would be counted twice.
+            cost_usd=used.cost_usd + (0.0 if more.session_cost_usd else more.cost_usd),
+        )
+    return replace(outcome, usage=used)
 
 
 def note(

@@ -36,6 +36,7 @@ from core.model import (
     RunState,
     Step,
     Turn,
+    Usage,
 )
 from core.permissions import held_to, lowest
 from core.ports import Engine
@@ -44,7 +45,7 @@ from core.records import parked, runs, sessions
 from core.table import speaker
 from core.turns.asked import cannot_be_held, say_held
 from core.turns.asking import IN_USE, Asking, Sitting, session_key, ways_to_ask
-from core.turns.budgets import may_open, note
+from core.turns.budgets import in_all, may_open, note
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
@@ -75,6 +76,7 @@ class _How:
     sitting: Sitting
     in_run: InRun | None
     gate: Callable[[], Awaitable[None]]
+    spent: list[Usage] = field(default_factory=list[Usage])  # by each process of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,8 @@ class Table:
             sitting.settle(outcome, visible_of(outcome.text))
             if outcome.kind == "answered":
                 parked.unpark(seat.engine, seat.model)
-            note(run_id, self.turn, self._modelled(seat), priced, self.house.purse, teller)
+            used = in_all(priced, (usage for usage in how.spent if usage is not outcome.usage))
+            note(run_id, self.turn, self._modelled(seat), used, self.house.purse, teller)
             return closed
 
         state = await self.house.records.insist(close)
@@ -373,7 +376,9 @@ class Table:
     async def _patiently(self, engine: Engine, task: EngineTask, how: _How) -> Outcome:
         async def run_once(number: int, watch: Callable[[EngineEvent], None]) -> Outcome:
             here = replace(how, gate=_open_gate) if number else how
-            return await self._run(engine, replace(task, attempt=number), here, watch)
+            outcome = await self._run(engine, replace(task, attempt=number), here, watch)
+            how.spent.append(outcome.usage)
+            return outcome
 
         return await ask_patiently(
             engine, task, self.house, gate=how.gate, cancel=self.cancel, run_once=run_once

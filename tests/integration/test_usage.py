@@ -29,7 +29,7 @@ from core.records import messages, runs, turns, usage
 from core.records.tables import MetaRow, RunRow, TurnRow, UsageRow
 from core.records.usage import Purse
 from core.spending import Budget, Subject, span_of
-from core.turns.budgets import may_begin
+from core.turns.budgets import in_all, may_begin
 from core.turns.house import claim_ready
 from tests.integration.parlour import Parlour, parlour
 from tests.integration.test_intake import POLICY
@@ -325,3 +325,11 @@ async def test_a_channel_that_is_not_public_is_named_to_nobody_who_asks_elsewher
     assert "slack:C1" in text
     own = await told(spent, LEE, "by channel", viewers=frozenset())
     assert "CSECRET" in own  # Lee asked there
+
+
+def test_what_was_used_in_vain_within_one_run_counts():
+    once = in_all(
+        Outcome("answered", usage=Usage(5, 6, 1, 0.5)),
+        (Usage(10, 20, 2, 0.25), Usage(1, 1, 0, 9.0, session_cost_usd=9.0)),
+    )
+    assert once.usage == Usage(16, 27, 3, 0.75)
