@@ -172,6 +172,8 @@ class Terminals:
         if not parts:
             return "No session of this thread can be gone on with in a terminal yet: ask first."
         head = "On the host, as the user that Moot runs as:"
+        if any(turn.state == "running" for turn in turns.waiting(conversation.id)):
+            head = f"An agent works here just now: wait for its end, or `!stop` it. {head}"
         return "\n\n".join((head, *parts, HOW))
 
     # --- outside of it ---------------------------------------------------------------------
@@ -201,7 +203,7 @@ class Terminals:
 
     async def _find(self, look: Look, records: Records) -> tuple[tuple[Found, ...], list[str]]:
         """The sessions that no Moot has used, newest first, and whose engines were late."""
-        asked = [look.engine] if look.engine else list(self._engines)
+        asked = [name for name in self._engines if look.engine in ("", name)]
         first = {self._names[name]: name for name in reversed(asked)}  # one of each CLI
         tasks = {name: self._start(name, look.project.path) for name in first.values()}
         if tasks:
