@@ -239,7 +239,7 @@ class LineReader:
             return Outcome("answered", self.answer.strip(), ended_without(end), unclean=True)
         if told == "crashed" and end.code in _ENDED:
             kind, why = _ENDED[end.code]
-            return Outcome(kind, text, why)
+            return Outcome(kind, text, f"{why} (exit status {end.code})")
         return Outcome(told, text, said or end.detail or ended_without(end))
 
 
