@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.parametrize("desk", ["codex"], indirect=True),
 ]
 
-SHORT = Limits(idle_s=1.5, total_s=1.8)
+SHORT = Limits(idle_s=4, total_s=5)
 PATCH = "@@fake patch path=made.txt text=made@@"
 
 
@@ -124,6 +124,33 @@ async def test_a_tool_of_the_users_own_server_is_asked_for(desk: Desk) -> None:
     assert "user rejected MCP tool call" in outcome.text
 
 
+@pytest.mark.parametrize("permission", ["plan", "ask", "edit"])
+async def test_the_users_own_rules_let_nothing_out(desk: Desk, permission: str) -> None:
+    """What its owner once answered with "don't ask again" was not meant for a chat."""
+    env = await asyncio.to_thread(own_server, desk)
+    rules = Path(env["CODEX_HOME"], "rules", "default.rules")
+    await asyncio.to_thread(rules.parent.mkdir)
+    rule = 'prefix_rule(pattern=["touch"], decision="allow")\n'
+    await asyncio.to_thread(rules.write_text, rule)
+    for wish in ('@@fake tool cmd="touch made.txt ../made.txt"@@', beyond("touch ../made.txt")):
+        await desk.ask(wish, permission=permission, asks=True, env=env)
+    assert not await asyncio.to_thread((desk.folder / "made.txt").exists)
+    assert await made(desk) == (permission == "edit")
+
+
+async def test_a_session_that_could_do_anything_is_held_again(desk: Desk) -> None:
+    first = await desk.ask('@@fake tool cmd="touch ../made.txt"@@', permission="full")
+    assert await asyncio.to_thread((desk.folder / "made.txt").exists)
+    for permission in ("plan", "ask"):
+        await desk.ask(
+            '@@fake tool cmd="touch made.txt"@@',
+            permission=permission,
+            asks=True,
+            resume=first.session,
+        )
+        assert not await made(desk)
+
+
 @pytest.mark.parametrize("permission", ["plan", "edit"])
 async def test_other_modes_wait_for_nobody(desk: Desk, permission: str) -> None:
     outcome = await desk.ask(TOUCH, permission=permission, asks=True)
@@ -136,9 +163,10 @@ async def test_a_run_that_waits_for_people_has_time_and_can_be_stopped(desk: Des
     asked = asyncio.ensure_future(desk.ask(TOUCH, limits=SHORT, **ASKING))
     async with asyncio.timeout(30):
         while not desk.requests:
+            assert not asked.done(), asked.result()
             await asyncio.sleep(0.05)
     began = time.monotonic()
-    while time.monotonic() - began < 2:  # longer than either limit
+    while time.monotonic() - began < 5.5:  # longer than either limit
         assert not asked.done(), asked.result()
         await asyncio.sleep(0.2)
     desk.cancel.set()

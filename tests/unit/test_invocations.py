@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -30,12 +31,14 @@ def start(name: str, config: EngineConfig | None = None, **fields: Any) -> Spawn
     return engine.start(task_of(**fields))
 
 
-def codex_says(config: EngineConfig | None = None, **fields: Any) -> list[dict[str, Any]]:
+def codex_says(
+    config: EngineConfig | None = None, opened: Mapping[str, Any] | None = None, **fields: Any
+) -> list[dict[str, Any]]:
     """All that the other side hears until its turn has begun, in order."""
     task = task_of(**fields)
     reader = Codex(config or EngineConfig()).reader(task)
     said = reader.to_send()
-    thread = {"id": 2, "result": {"thread": {"id": task.resume or "T1"}}}
+    thread = {"id": 2, "result": {"thread": {"id": task.resume or "T1"}, **(opened or {})}}
     reader.receive(json.dumps(thread).encode() + b"\n")
     return [json.loads(line) for line in (said + reader.to_send()).splitlines()]
 
@@ -97,21 +100,38 @@ def test_permissions_on_the_command_line(name: str, modes: tuple[str, ...]) -> N
 
 @pytest.mark.parametrize("resume", ["", "T0"])
 @pytest.mark.parametrize(
-    ("permission", "sandbox", "policy"),
+    ("permission", "extends", "sandbox", "policy"),
     [
-        ("plan", "read-only", "never"),
-        ("ask", "read-only", "on-request"),
-        ("edit", "workspace-write", "never"),
-        ("full", "danger-full-access", "never"),
+        ("plan", ":read-only", "readOnly", "never"),
+        ("ask", ":read-only", "readOnly", "on-request"),
+        ("edit", ":workspace", "workspaceWrite", "never"),
     ],
 )
 def test_permissions_of_a_thread_of_codex(
-    permission: Permission, sandbox: str, policy: str, resume: str
+    permission: Permission, extends: str, sandbox: str, policy: str, resume: str
 ) -> None:
-    opened = codex_opens(permission=permission, resume=resume)
-    assert (opened["sandbox"], opened["approvalPolicy"]) == (sandbox, policy)
+    plan = start("codex", permission=permission, resume=resume)
+    assert f'permissions.held.extends="{extends}"' in plan.argv
+    assert 'permissions.held.filesystem={"/s/denied"="deny"}' in plan.argv
+    assert "denied" in plan.files
+    fields = {"permission": permission, "resume": resume}
+    opened = codex_opens(**fields)
+    assert (opened["permissions"], opened["approvalPolicy"]) == ("held", policy)
     assert opened["approvalsReviewer"] == "user"
     assert opened["cwd"] == "/w"
+    assert "sandbox" not in opened
+    held = {"activePermissionProfile": {"id": "held"}}
+    assert "sandboxPolicy" not in codex_says(opened=held, **fields)[-1]["params"]
+    for profile in ({}, {"activePermissionProfile": {"id": "the user's"}}):  # an older Codex
+        turn = codex_says(opened=profile, **fields)[-1]["params"]
+        assert (turn["sandboxPolicy"], turn["approvalPolicy"]) == ({"type": sandbox}, policy)
+
+
+def test_a_thread_of_codex_that_may_do_anything() -> None:
+    assert "permissions" not in " ".join(start("codex", permission="full").argv)
+    opened = codex_opens(permission="full")
+    assert (opened["sandbox"], opened["approvalPolicy"]) == ("danger-full-access", "never")
+    assert "sandboxPolicy" not in codex_says(permission="full")[-1]["params"]
 
 
 def test_opencode_never_keeps_its_own_permissions() -> None:
@@ -166,7 +186,7 @@ def test_a_follow_up_without_context() -> None:
 @pytest.mark.parametrize("name", CLIS)
 def test_what_is_new_to_a_session_goes_with_the_prompt(name: str) -> None:
     plan = start(name, resume="S1")
-    assert plan.files == {}
+    assert not any(plan.files.values())
     said = plan.stdin or codex_is_told(resume="S1")
     assert said == b"THE CONTEXT\n\n---\n\n--the prompt"
 

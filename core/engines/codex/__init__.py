@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from core.engines.codex import terminal
+from core.engines.codex.holding import DENIED, profile
 from core.engines.codex.reader import CodexReader
 from core.model import PERMISSIONS, EngineConfig, EngineTask, EngineTraits, Spawn, TerminalSession
 
@@ -39,6 +40,7 @@ class Codex:
             for name in ("features.unbounded_connection_retries", "features.plugins",
                          "analytics.enabled", "check_for_update_on_startup")
         ]  # fmt: skip
+        settings += profile(task)
         # Where it is off, the tool for questions is there but says that it cannot be used.
         asks = "true" if task.asks else "false"
         settings.append(f"features.default_mode_request_user_input={asks}")
@@ -56,7 +58,8 @@ class Codex:
             )  # fmt: skip
         for setting in settings:
             argv += ["-c", setting]
-        return Spawn((*argv, *self.config.args), task.cwd, env=env, dialogue=True)
+        files = {DENIED: b""}
+        return Spawn((*argv, *self.config.args), task.cwd, env=env, files=files, dialogue=True)
 
     def reader(self, task: EngineTask) -> CodexReader:
         """See ``core.ports.Engine``."""

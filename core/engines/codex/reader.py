@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
@@ -20,8 +20,9 @@ from core.engines.codex.asking import (
     of_wider_permissions,
 )
 from core.engines.codex.failures import FIXES, failure_kind, failure_text, refused_start
+from core.engines.codex.holding import opening, still_to_hold
 from core.engines.codex.items import NOT_TOOLS, about, kind_of, thoughts, went_well
-from core.model import EngineEvent, EngineTask, Exit, Outcome, Permission, Usage, Verdict
+from core.model import EngineEvent, EngineTask, Exit, Outcome, Usage, Verdict
 from core.streams import (
     JsonObject,
     LineReader,
@@ -33,12 +34,6 @@ from core.streams import (
     text_of,
 )
 
-_SANDBOX: Mapping[Permission, str] = {
-    "plan": "read-only",
-    "ask": "read-only",  # what changes something is put to people, and runs outside of it
-    "edit": "workspace-write",
-    "full": "danger-full-access",
-}
 _HELLO, _THREAD, _TURN, _WORD = 1, 2, 3, 4  # the ids of our requests
 _NOT_WANTED = ("turn/diff/updated", "thread/started", "item/reasoning/textDelta")
 _Tokens = tuple[int, int, int]  # input, output, cached
@@ -125,15 +120,14 @@ class CodexReader(LineReader):
         hello = {
             "clientInfo": {"name": "moot", "title": "Moot", "version": "1"},
             "capabilities": {
-                "experimentalApi": False,
+                "experimentalApi": True,  # without it no profile can be named for a thread
                 "requestAttestation": False,
                 "optOutNotificationMethods": [*_NOT_WANTED],
             },
         }
         thread: JsonObject = {
             "cwd": task.cwd,
-            "sandbox": _SANDBOX[task.permission],
-            "approvalPolicy": "on-request" if task.permission == "ask" else "never",
+            **opening(task.permission),
             "approvalsReviewer": "user",
         }
         if model:
@@ -149,10 +143,10 @@ class CodexReader(LineReader):
             {"id": _THREAD, "method": begin, "params": thread},
         ]
 
-    def _ask_it(self) -> None:
+    def _ask_it(self, limits: JsonObject) -> None:
         text = joined_prompt(self._task.context, self._task.prompt).decode()
         said: JsonObject = {"type": "text", "text": text, "text_elements": []}
-        params: JsonObject = {"threadId": self.session, "input": [said]}
+        params: JsonObject = {"threadId": self.session, "input": [said], **limits}
         self._out.append({"id": _TURN, "method": "turn/start", "params": params})
         self._asked = True
 
@@ -174,7 +168,7 @@ class CodexReader(LineReader):
         elif get(d, "id") == _THREAD and not self._asked:
             self.started(text_of(d, "result", "thread", "id"))
             if self.session:
-                self._ask_it()
+                self._ask_it(still_to_hold(self._task.permission, get(d, "result")))
             else:
                 self.fail("crashed", "it opened a thread without telling its id", final=True)
         elif get(d, "id") == _TURN:
