@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,16 +17,12 @@ from core.context.delta import Known, delta, learned
 from core.context.pack import build_context_pack, receipt
 from core.context.terms import terms_for
 from core.control import Lease
-from core.engines.process import Busy
 from core.forecast import Expected
 from core.minutes import stands
 from core.model import (
     ContextPack,
     Conversation,
-    EngineEvent,
-    EngineTask,
     EngineTraits,
-    Outcome,
     PackFacts,
     PackRequest,
     Participant,
@@ -36,47 +32,24 @@ from core.model import (
     RunState,
     Step,
     Turn,
-    Usage,
 )
 from core.permissions import held_to, lowest
-from core.ports import Engine
 from core.pull import identity
 from core.records import parked, runs, sessions
 from core.table import speaker
-from core.turns.asked import cannot_be_held, say_held
-from core.turns.asking import IN_USE, Asking, Sitting, session_key, ways_to_ask
+from core.turns.asked import say_held
+from core.turns.asking import Sitting, session_key, ways_to_ask
 from core.turns.budgets import in_all, may_open, note
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
-from core.turns.patience import ask_patiently, rests, who_else
-from core.turns.requests import Requests, ruled_before
+from core.turns.patience import rests, who_else
+from core.turns.putting import How, Question
+from core.turns.requests import ruled_before
 from core.turns.rounds import Teller, visible_of
 from core.turns.settle import Closing, close_step, open_step
 
 log = structlog.get_logger()
-
-
-class _InUse(Exception):
-    """Another writer has the session that was to be gone on with."""
-
-    def __init__(self, by: Busy) -> None:
-        super().__init__(by.by)
-        self.by = by
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """What one run needs beside its question. ``gate`` returns once the run's row is there."""
-
-    run_id: str
-    step: Step
-    scratch: Path
-    request: PackRequest
-    sitting: Sitting
-    in_run: InRun | None
-    gate: Callable[[], Awaitable[None]]
-    spent: list[Usage] = field(default_factory=list[Usage])  # by each process of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +158,11 @@ class Table:
             if in_run is not None:
                 in_run.drawing = sitting.drawing
                 in_run.outdated = self.gather.out_of_date(step.round)
-            how = _How(run_id, step, scratch, request, sitting, in_run, row_is_there)
-            outcome, fresh = await self._ask(how, asking)
+            how = How(run_id, step, scratch, request, sitting, in_run, row_is_there)
+            question = Question(
+                self.turn, self.house, self.project.path, self._wanted, self.cancel, self.lease
+            )
+            outcome, fresh = await question.ask(how, asking)
         finally:
             self.house.progress.ended(run_id)
             await asyncio.wait((opening,))
@@ -323,129 +299,6 @@ class Table:
             left_chars=request.budget_chars,
         )
 
-    async def _ask(self, how: _How, asking: Sequence[Asking]) -> tuple[Outcome, str]:
-        """Ask the engine; says as well why a new session was needed ("" = it was not)."""
-        seat = how.request.participant
-        engine = self.house.engines.get(seat.engine)
-        if engine is None:
-            await how.gate()
-            detail = f"there is no engine named “{seat.engine}” in the settings"
-            return Outcome("bad-config", detail=detail), ""
-        task = EngineTask(
-            run_id=how.run_id,
-            context="",
-            prompt="",
-            cwd=self.project.path,
-            scratch=str(how.scratch),
-            permission=how.request.permission,
-            model=seat.model,
-            asks=self.house.policy.attended
-            and (self.turn.kind == "ask" or how.request.permission == "ask"),
-        )
-        if held_to(how.request.permission, engine.traits.permissions) is None:
-            await how.gate()
-            return Outcome("bad-config", detail=cannot_be_held(self._wanted)), ""
-        first, *rest = asking
-        failed = why = ""
-        try:
-            outcome = await self._patiently(engine, first.of(task), how)
-        except _InUse as other:
-            outcome, failed = Outcome("session-lost"), IN_USE[other.by.by]
-        if outcome.in_use and first.resume:
-            outcome, failed = replace(outcome, kind="session-lost"), IN_USE["terminal"]
-        for way in rest:
-            if outcome.kind in way.mends:
-                failed = failed or outcome.kind
-                why = "reduced" if way.reduced else failed
-                await self._rotate(how, way, failed)
-                failed = ""
-                again = replace(how, gate=_open_gate)
-                outcome = await self._patiently(engine, way.of(task), again)
-        return outcome, why
-
-    async def _rotate(self, how: _How, way: Asking, why: str) -> None:
-        """Another way is tried: the rows say what is sent now."""
-
-        def rotate() -> None:
-            runs.set_receipt(how.run_id, receipt(way.pack), why)
-            how.sitting.rotate(why, way, time.time())
-
-        await self.house.records.do(rotate)
-        log.info("run.again", engine=how.request.participant.engine, why=why, reduced=way.reduced)
-
-    async def _patiently(self, engine: Engine, task: EngineTask, how: _How) -> Outcome:
-        async def run_once(number: int, watch: Callable[[EngineEvent], None]) -> Outcome:
-            here = replace(how, gate=_open_gate) if number else how
-            outcome = await self._run(engine, replace(task, attempt=number), here, watch)
-            how.spent.append(outcome.usage)
-            return outcome
-
-        return await ask_patiently(
-            engine, task, self.house, gate=how.gate, cancel=self.cancel, run_once=run_once
-        )
-
-    async def _run(
-        self, engine: Engine, task: EngineTask, how: _How, watch: Callable[[EngineEvent], None]
-    ) -> Outcome:
-        records, progress, sitting = self.house.records, self.house.progress, how.sitting
-        saving: list[asyncio.Task[None]] = []
-        asking = Requests(task.run_id, self.turn, how.step, sitting, self.house, self.lease)
-        hold = self.house.writers.hold(engine.name, task.run_id)
-
-        def waits(_: Busy) -> None:
-            progress.event(task.run_id, EngineEvent("retry", name="session"))
-
-        async def gate() -> None:
-            await how.gate()
-            if task.resume and (other := await hold.take(task.resume, self.cancel, waits)):
-                raise _InUse(other)
-
-        def named(name: str) -> None:
-            runs.set_session(task.run_id, name)
-            sitting.named(name)
-
-        def on_event(event: EngineEvent) -> None:
-            watch(event)
-            sitting.heard(event.kind)
-            if event.kind == "started" and event.text:
-                saving.append(asyncio.ensure_future(records.do(named, event.text)))
-                saving.append(asyncio.ensure_future(hold.also(event.text)))
-            elif event.kind == "compacted":
-                saving.append(asyncio.ensure_future(records.do(sitting.compacted)))
-            asking.event(event)
-            progress.event(task.run_id, event)
-
-        async def on_spawn(pid: int, started: float) -> None:
-            await records.do(runs.set_child, task.run_id, pid, started)
-            log.debug("run.spawned", pid=pid)
-
-        log.debug("run.starting", engine=engine.name, chars=len(task.context) + len(task.prompt))
-        pulls, in_run = self.house.pulls, how.in_run
-        if in_run is not None and pulls is not None:
-            task = replace(task, pulls=pulls.admit(task.run_id, in_run.kinds, in_run.answer))
-        try:
-            async with asking.at_work():
-                return await self.house.run_engine(
-                    engine,
-                    task,
-                    on_event=on_event,
-                    gate=gate,
-                    # Not earlier: posting the status message would compete with the start.
-                    on_start=self.house.wake_delivery,
-                    on_spawn=on_spawn,
-                    limits=self.house.policy.limits,
-                    cancel=self.cancel,
-                    verdicts=asking.verdicts,
-                )
-        finally:
-            if pulls is not None:
-                pulls.dismiss(task.run_id)
-            try:
-                await asyncio.gather(*saving)
-            finally:
-                hold.release()
-            log.debug("run.exited")
-
 
 def _whole(pack: ContextPack, sitting: Sitting) -> frozenset[int]:
     """The messages that the agent has before it with nothing left out, now or from before."""
@@ -473,7 +326,3 @@ def _chain(done: Sequence[Run], step: Step) -> tuple[Run, ...]:
         for run in done
         if run.step == Step(step.round, step.seat, hop) and run.state == "answered"
     )
-
-
-async def _open_gate() -> None:
-    """The row of this run is there already."""
