@@ -19,6 +19,7 @@ from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.asked import FORM as ANSWER_FORM
 from bridge.asked import AskedActs, filled_in
+from bridge.buttons import press
 from bridge.commands import (
     MISSPELT,
     Ask,
@@ -53,8 +54,6 @@ CANNOT_WRITE = (
 )
 MAX_SETTLED = 1_000
 LATE_S = 60.0
-_NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
-_PLACE = re.compile(r"([0-9]{1,3}):([0-9]{1,3})")  # a round and a seat
 
 
 class Intake:
@@ -395,35 +394,9 @@ class _Taken:
                 return self.policy.terminals.press(self.acts, verb, argument)
             if verb == "form":
                 return self._open_form(wanted_by(argument, self.event.key, self.policy.names))
-            return self._turn_button(verb, argument)
+            return press(self.acts, verb, argument)
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
-
-    def _turn_button(self, verb: str, argument: str) -> Reply | None:
-        placed = verb in ("next", "other")
-        number, _, place = argument.partition(":") if placed else (argument, "", "")
-        turn = turns.get_turn(int(number)) if _NUMBER.fullmatch(number) else None
-        if turn is None:
-            raise BadInput("This button belongs to something that is over.")
-        # The button must be in the channel of its turn: its value alone is no authority.
-        conversation = messages.get_conversation(turn.conversation_id)
-        if replace(conversation.key, root="") != replace(self.event.key, root=""):
-            raise BadInput("This button belongs to another channel.")
-        match verb:
-            case "stop":
-                return self.acts.stop(conversation, [turn])
-            case "retry":
-                return self.acts.retry(conversation, turn)
-            case "anyway":
-                return self.acts.try_anyway(conversation, turn)
-            case "other":
-                return self.acts.ask_other(conversation, turn, place)
-            case "go":
-                return go_on(self.acts, turn)
-            case "next" if found := _PLACE.fullmatch(place):
-                return next_of(self.acts, turn, int(found[1]), int(found[2]))
-            case _:
-                raise BadInput("This button is from another version of Moot.")
 
 
 def _bare_word(event: ChatEvent) -> tuple[str, str] | None:

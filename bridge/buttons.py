@@ -1,0 +1,47 @@
+"""Buttons that belong to a turn: what they say, and that they are in its channel."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from bridge.acts import Acts
+from bridge.speakers import go_on, next_of
+from core.errors import BadInput
+from core.model import Reply
+from core.records import messages, turns
+
+_NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
+_PLACE = re.compile(r"([0-9]{1,3}):([0-9]{1,3})")  # a round and a seat
+
+
+def press(acts: Acts, verb: str, argument: str) -> Reply | None:
+    """Do what a button of a turn says (``argument``: the turn's number, and more).
+
+    Raises:
+        BadInput: it is over, from another version, or the button of another channel.
+    """
+    placed = verb in ("next", "other")
+    number, _, place = argument.partition(":") if placed else (argument, "", "")
+    turn = turns.get_turn(int(number)) if _NUMBER.fullmatch(number) else None
+    if turn is None:
+        raise BadInput("This button belongs to something that is over.")
+    # The button must be in the channel of its turn: its value alone is no authority.
+    conversation = messages.get_conversation(turn.conversation_id)
+    if replace(conversation.key, root="") != replace(acts.event.key, root=""):
+        raise BadInput("This button belongs to another channel.")
+    match verb:
+        case "stop":
+            return acts.stop(conversation, [turn])
+        case "retry":
+            return acts.retry(conversation, turn)
+        case "anyway":
+            return acts.try_anyway(conversation, turn)
+        case "other":
+            return acts.ask_other(conversation, turn, place)
+        case "go":
+            return go_on(acts, turn)
+        case "next" if found := _PLACE.fullmatch(place):
+            return next_of(acts, turn, int(found[1]), int(found[2]))
+        case _:
+            raise BadInput("This button is from another version of Moot.")
