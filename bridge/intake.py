@@ -6,11 +6,9 @@ may be done with it is decided here, by who acts.
 
 from __future__ import annotations
 
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 
 import structlog
 
@@ -39,7 +37,6 @@ from bridge.forms import (
 )
 from bridge.offers import form_button, wanted_by
 from bridge.secrets import without_secrets
-from bridge.speakers import go_on, next_of
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
 from core.records import changes, erasure, filing, messages, outbox, places, turns
