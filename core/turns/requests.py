@@ -20,6 +20,7 @@ from core.turns.house import House
 
 log = structlog.get_logger()
 
+NOTICED_S = 1.0
 WITHDRAWN = "the agent asks for it no more"
 
 
@@ -139,14 +140,25 @@ class Requests:
         if engine_id is None:
             return
         if self._lease is not None and len(self._waiting) == 1:
-            self._house.progress.waits(self._run_id, "decided, waiting for a free slot")
-            await self._lease.take_back()
+            await self._have_slot(self._lease)
         asked = await self._house.records.insist(self._tell, number, time.time())
         self._waiting.pop(number, None)
         self._show()
         if asked is not None:
             log.info("request.told", run=self._run_id, number=number, state=asked.state)
             self.verdicts.put_nowait(verdict_of(asked))
+
+    async def _have_slot(self, lease: Lease) -> None:
+        """Take the slot back; where that takes its time, the status says so."""
+        back = asyncio.ensure_future(lease.take_back())
+        try:
+            await asyncio.wait((back,), timeout=NOTICED_S)
+            if not back.done():
+                told = "decided, waiting for a free slot"
+                self._house.progress.waits(self._run_id, told)
+            await back
+        finally:
+            back.cancel()
 
     def _tell(self, number: int, now: float) -> Asked | None:
         asked = rows.find(number)
@@ -170,7 +182,7 @@ class Requests:
             self._house.wake_delivery()
             self._show()
             if not self._waiting and self._lease is not None:
-                await self._lease.take_back()
+                await self._have_slot(self._lease)
 
     def _show(self) -> None:
         numbers = ", ".join(f"#{number}" for number in self._waiting)

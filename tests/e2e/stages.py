@@ -37,6 +37,10 @@ class Stage(Protocol):
 
     def labels(self, post: Any) -> list[str]: ...
 
+    async def press(self, post: Any, label: str, who: str = "alice") -> None:
+        """Press a button."""
+        ...
+
     async def click(self, post: Any, label: str, who: str = "alice") -> str:
         """Press a button; what is told to that person alone, "" for nothing."""
         ...
@@ -77,6 +81,9 @@ class OnSlack:
 
     def labels(self, post: Any) -> list[str]:
         return list(post.buttons)
+
+    async def press(self, post: Any, label: str, who: str = "alice") -> None:
+        await self.slack.click(post, label, user=self.people[who])
 
     async def _notes(self, who: str) -> dict[str, str]:
         user = self.people[who]
@@ -141,6 +148,9 @@ class OnDiscord:
 
     def labels(self, post: Any) -> list[str]:
         return [label for _, label in post.buttons]
+
+    async def press(self, post: Any, label: str, who: str = "alice") -> None:
+        self.people[who].click(post, label=label)
 
     async def click(self, post: Any, label: str, who: str = "alice") -> str:
         asked = self.people[who].click(post, label=label)

@@ -51,7 +51,7 @@ async def test_claude_code_from_its_request_to_what_people_decide(platform):
         assert "asks leave to use" in asks.text
         assert "exactly this command" in asks.text
         assert not (project / "made.txt").exists()
-        await stage.click(asks, "Allow once", "bob")
+        await stage.press(asks, "Allow once", "bob")
         await stage.moot.event("turn.ended", state="done", turn=1, timeout_s=60)
         assert (project / "made.txt").exists()
         await stage.say(place, '@@fake tool cmd="touch other.txt"@@')
@@ -77,7 +77,7 @@ async def test_claude_code_is_cut_while_it_waits_and_goes_on_in_its_session():
         asks = await stage.post(place, "#1", 60)
         await stage.moot.kill()
         await stage.moot.start("slack")
-        await stage.click(asks, "Allow once")
+        await stage.press(asks, "Allow once")
         await stage.moot.event("turn.ended", state="done", timeout_s=60)
         assert (stage.moot.folder / "project/made.txt").exists()
         assert [row["state"] for row in requests(stage)] == ["once"]

@@ -124,7 +124,7 @@ async def test_questions_of_the_agent(platform, tmp_path):
         place = await stage.ask('@@rehearse question="Which one?|SQL|Files"@@')
         asks = await stage.post(place, "Which one?")
         assert stage.labels(asks) == ["SQL", "Files", "Other…", "Do not answer"]
-        await stage.click(asks, "Files", "guest")  # who may ask may answer
+        await stage.press(asks, "Files", "guest")  # who may ask may answer
         await stage.post(place, "You said: Files")
         await stage.say(place, '@@rehearse question="Which one?|SQL|Files"@@')
         asks = await stage.post(place, "#2")
@@ -140,7 +140,7 @@ async def test_questions_of_the_agent(platform, tmp_path):
         await stage.post(place, "this is a message, and no answer")
         await stage.say(place, '@@rehearse question="Sure?"@@')
         asks = await stage.post(place, "#4")
-        await stage.click(asks, "Do not answer")
+        await stage.press(asks, "Do not answer")
         await stage.post(place, "No answer.")
 
 
@@ -155,7 +155,7 @@ async def test_a_request_survives_a_kill_and_is_decided_then(platform, tmp_path)
         await stage.say(place, "!status")
         status = await stage.post(place, "Waiting for a decision")
         assert "parked" in status.text
-        await stage.click(asks, "Allow once", "bob")
+        await stage.press(asks, "Allow once", "bob")
         await stage.post(place, "Ran touch made.txt")
         await stage.post(place, "and what of this?")
         assert (tmp_path / "project/made.txt").exists()
@@ -272,7 +272,7 @@ async def test_a_roundtable_asks_where_that_is_set_and_a_speaker_is_skipped(tmp_
         await stage.say(table, "!next critic")
         after = await stage.post(table, "skipped by")
         assert after
-        await stage.click(first, "Allow once")
+        await stage.press(first, "Allow once")
         await stage.post(table, "Ran touch made.txt")
         await stage.moot.event("turn.ended", turn=1)
         assert "does not wait any more" in await stage.click(second, "Allow once")
