@@ -112,7 +112,7 @@ def test_permissions_of_a_thread_of_codex(
 ) -> None:
     plan = start("codex", permission=permission, resume=resume)
     assert f'permissions.held.extends="{extends}"' in plan.argv
-    assert 'permissions.held.filesystem={"/s/denied"="deny"}' in plan.argv
+    assert 'permissions.held.filesystem={"/s/denied"="none"}' in plan.argv
     assert "denied" in plan.files
     fields = {"permission": permission, "resume": resume}
     opened = codex_opens(**fields)

@@ -35,7 +35,7 @@ def profile(task: EngineTask) -> list[str]:
     return [
         f'default_permissions="{_PROFILE}"',
         f'permissions.{_PROFILE}.extends="{_EXTENDS[task.permission]}"',
-        f'permissions.{_PROFILE}.filesystem={{{denied}="deny"}}',
+        f'permissions.{_PROFILE}.filesystem={{{denied}="none"}}',
     ]
 
 
