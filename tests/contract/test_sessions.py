@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -24,3 +25,21 @@ async def test_a_session_keeps_what_its_first_turn_was_told(desk: Desk) -> None:
     told = json.dumps(sent, ensure_ascii=False)
     assert told.count("MOOTWORD") == 1
     assert told.count("NEWWORD") == 1
+
+
+# OpenCode does the same by the same protocol as Gemini CLI, in 5 s more.
+@pytest.mark.parametrize("desk", ["claude", "codex", "gemini"], indirect=True)
+async def test_c114_what_was_stopped_before_its_first_word_is_gone_on_with(desk: Desk) -> None:
+    async def stop_it() -> None:
+        while not (desk.models.seen and any(e.kind == "started" for e in desk.events)):
+            await asyncio.sleep(0.02)
+        desk.cancel.set()
+
+    stopping = asyncio.create_task(stop_it())
+    first = await desk.ask("ONE WORD @@fake hang@@", context="")
+    await stopping
+    assert (first.kind, first.text) == ("cancelled", "")
+    desk.cancel.clear()
+    second = await desk.ask("Go on. @@fake plain@@", resume=first.session, context="")
+    assert (second.kind, second.session) == ("answered", first.session)
+    assert "ONE WORD" in json.dumps(desk.models.seen[-1].body)

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from core.ports import InTerminal
-from tests.contract.desk import Desk
+from tests.contract.desk import CLIS, Desk
 
 pytestmark = [pytest.mark.clis, pytest.mark.timeout(300)]
 
@@ -24,16 +24,17 @@ def without_its_screen(name: str, line: str) -> str:
         case "codex":
             return line.replace(" resume ", " exec resume --skip-git-repo-check ") + " -"
         case "gemini":
-            return f"{line} --output-format text"
+            return f"{line} --skip-trust"
         case _:
             return line.replace("opencode ", "opencode run ")
 
 
-@pytest.mark.parametrize("desk", ["claude", "codex"], indirect=True)
+@pytest.mark.parametrize("desk", CLIS, indirect=True)
 async def test_what_chat_began_a_terminal_goes_on_with_and_chat_again(desk: Desk) -> None:
     engine = desk.engine()
     assert isinstance(engine, InTerminal)
     first = await desk.ask("FIRST, in chat. @@fake plain@@", context="")
+    assert first.kind == "answered", first
     env = desk.homes.env(desk.name)
     [kept] = engine.terminal_sessions(str(desk.project), env)
     assert kept.id == first.session
