@@ -119,6 +119,11 @@ def test_a_token_switches_its_chat_on(monkeypatch):
             ),
             "'slack:C1' is listed by both 'a' and 'b'",
         ),
+        ("[permissions]\nroundtable = 'root'", "'plan', 'ask', 'edit' or 'full'"),
+        ("[permissions]\napprovers = ['Kim']", "[permissions] approvers: 'Kim' is not of"),
+        ("[permissions.at_most]\nkim = 'edit'", "[permissions] at_most: 'kim' is not of"),
+        ("[permissions]\nanswer_within = 3", "did you mean answer_within_s?"),
+        ("[channels.'slack:C1']\npermission = 'write'", "[channels] slack:C1.permission"),
         ("not toml", "no valid TOML"),
     ],
 )
