@@ -11,6 +11,7 @@ from core.streams.lines import (
     int_of,
     list_of,
     text_of,
+    texts_of,
     whole_characters,
 )
 from core.streams.notices import posing_as_answer
@@ -41,5 +42,6 @@ __all__ = [
     "tail",
     "telling",
     "text_of",
+    "texts_of",
     "whole_characters",
 ]

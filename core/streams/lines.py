@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 MAX_LINE_BYTES = 32 * 2**20
@@ -12,6 +12,7 @@ MAX_LINE_BYTES = 32 * 2**20
 
 JsonObject = dict[str, Any]
 
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")  # halves of characters as JSON writes them
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -20,12 +21,15 @@ class JsonLines:
 
     Tolerates: cuts inside a character or a line, no newline at the end, CRLF, a byte-order mark,
     several objects on one line, colour codes and plain text between objects, bytes that are not
-    UTF-8 (replaced). Lines that hold no object are counted in ``noise``; lines above
-    ``max_line_bytes`` in ``skipped``. No more than that is held back between two pieces.
+    UTF-8 or half a character (replaced). Lines that hold no object are counted in ``noise``; lines
+    above ``max_line_bytes`` in ``skipped``, and ``marker`` stands in their place, where there is
+    one. No more than the cap is held back between two pieces.
     """
 
-    def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
-        self._max = max_line_bytes
+    def __init__(
+        self, max_line_bytes: int = MAX_LINE_BYTES, marker: JsonObject | None = None
+    ) -> None:
+        self._max, self._marker = max_line_bytes, marker
         self._held = bytearray()  # of the line that has begun; not a list: pieces may be tiny
         self._skipping = False
         self.noise = 0
@@ -64,8 +68,13 @@ class JsonLines:
             if self._skipping:
                 self._skipping = False
                 self.skipped += 1
+                if self._marker is not None:
+                    out.append(self._marker)
                 return
         found, noise = parse_line(rest)
+        if b"\\u" in rest and _HALVES.search(rest):
+            for obj in found:
+                mend(obj)
         out += found
         self.noise += noise
 
@@ -135,9 +144,7 @@ def text_of(obj: object, *path: str) -> str:
         if not isinstance(value, dict):
             return ""
         value = value.get(key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if not isinstance(value, str):
-        return ""
-    return value if value.isascii() else whole_characters(value)
+    return value if isinstance(value, str) else ""
 
 
 def int_of(obj: object, *path: str) -> int:
@@ -150,7 +157,7 @@ def float_of(obj: object, *path: str) -> float:
     value = get(obj, *path)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
-    return float(value) if math.isfinite(value) and abs(value) < 1e15 else 0.0
+    return float(value) if abs(value) < 1e15 else 0.0  # false for NaN as well
 
 
 def list_of(obj: object, *path: str) -> list[JsonObject]:
@@ -161,11 +168,41 @@ def list_of(obj: object, *path: str) -> list[JsonObject]:
     return [cast("JsonObject", v) for v in cast("list[object]", value) if isinstance(v, dict)]
 
 
+def texts_of(obj: object, *path: str) -> list[str]:
+    """The strings in the list at ``path``; other members are left out."""
+    value = get(obj, *path)
+    if not isinstance(value, list):
+        return []
+    return [v for v in cast("list[object]", value) if isinstance(v, str)]
+
+
+def mend(obj: JsonObject) -> None:
+    """Make all texts in ``obj``, keys too, whole (see ``whole_characters``), however deep."""
+    todo: list[Any] = [obj]
+    while todo:
+        part = todo.pop()
+        for key, value in list(_items(part)):
+            if isinstance(value, str):
+                part[key] = whole_characters(value)
+            elif isinstance(value, dict | list):
+                todo.append(value)
+            if isinstance(key, str) and (whole := whole_characters(key)) != key:
+                part[whole] = part.pop(key)
+
+
+def _items(part: object) -> Iterable[tuple[Any, Any]]:
+    if isinstance(part, dict):
+        return cast("JsonObject", part).items()
+    return enumerate(cast("list[Any]", part))
+
+
 def whole_characters(text: str) -> str:
     """``text`` with pairs of surrogates joined and lone halves replaced by U+FFFD.
 
     JSON may hold escapes of half a character, which no platform and no file can take.
     """
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -17,6 +17,7 @@ _MAX_PARTIAL_CHARS = 2_000_000
 _MAX_SHOWN = 200
 _MAX_KINDS, _MAX_KIND_CHARS = 100, 60
 OTHER_KINDS = "…"
+TOO_LONG: JsonObject = {}  # stands for a line above the cap
 
 
 class LineReader:
@@ -55,8 +56,7 @@ class LineReader:
         self.unfinished_tool = False
         self.unknown: dict[str, int] = {}
         self._events: list[EngineEvent] = []
-        self._lines = JsonLines()
-        self._skipped = 0
+        self._lines = JsonLines(marker=TOO_LONG)
         self._open_chars = 0
         self._final_failure = False
 
@@ -66,9 +66,6 @@ class LineReader:
         """See ``core.ports.Reader``."""
         for obj in self._lines.feed(data):
             self._dispatch(obj)
-        while self._skipped < self._lines.skipped:
-            self._skipped += 1
-            self.warn("one event was too long and was left out", "skipped")
         return self._take()
 
     def to_send(self) -> bytes:
@@ -179,6 +176,9 @@ class LineReader:
     # --- inside -----------------------------------------------------------------------
 
     def _dispatch(self, obj: JsonObject) -> None:
+        if obj is TOO_LONG:
+            self.warn("one event was too long and was left out", "skipped")
+            return
         kind = text_of(obj, *self.type_path)
         handler = self.handlers.get(kind)
         if handler is None:

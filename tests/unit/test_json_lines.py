@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.streams import MAX_LINE_BYTES, JsonLines, float_of, int_of, list_of, text_of
+from core.streams import MAX_LINE_BYTES, JsonLines, float_of, int_of, list_of, text_of, texts_of
 
 
 def read(data: bytes, cuts: tuple[int, ...] = (), limit: int = MAX_LINE_BYTES) -> list[object]:
@@ -154,9 +154,24 @@ def test_values_are_taken_only_where_they_are_of_their_type() -> None:
     assert float_of(obj, "f") == 1.5
     assert list_of(obj, "l") == [{"a": 1}]
     assert text_of(obj, "t", "deeper") == text_of(None, "t") == ""
+    assert [int_of({"n": n}, "n") for n in (10**400, -(10**400), float("nan"))] == [0, 0, 0]
+    assert texts_of({"l": ["a", 1, None, ["b"], "c"]}, "l") == ["a", "c"]
+    assert texts_of({"l": 1.5}, "l") == texts_of(None, "l") == []
 
 
 def test_half_characters_are_replaced() -> None:
-    """C021: a lone surrogate from a JSON escape cannot be sent or stored."""
-    [obj] = read(b'{"a":"x\\ud83d y \\ud83d\\ude00"}')
-    assert text_of(obj, "a") == "x\ufffd y 😀"
+    """C021: a lone surrogate from a JSON escape cannot be sent or stored; wherever it stands."""
+    [obj] = read(b'{"a":"x\\ud83d y \\uD83D\\uDE00","\\udc00":[{"b":["\\udfff",1,"\\ud55c"]}]}')
+    assert obj == {"a": "x\ufffd y 😀", "\ufffd": [{"b": ["\ufffd", 1, "한"]}]}
+    deep = b'{"a":' + b"[" * 900 + b'"\\ud83d"' + b"]" * 900 + b"}"
+    assert "ufffd" in json.dumps(read(deep))
+
+
+def test_a_marker_stands_where_a_line_was_too_long() -> None:
+    marker = {"left": "out"}
+    lines = JsonLines(20, marker)
+    assert lines.feed(b'{"a":1}\n{"b":"' + b"x" * 30 + b'"}\n{"c":1}\n' + b"x" * 30) == [
+        {"a": 1}, marker, {"c": 1},
+    ]  # fmt: skip
+    assert lines.end() == [marker]
+    assert lines.skipped == 2
