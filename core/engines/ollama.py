@@ -109,15 +109,19 @@ class OllamaReader(LineReader):
 
     def __init__(self, task: EngineTask, model: str) -> None:
         super().__init__()
+        self._heard = False
         self._fewest = tokens(task.context + task.prompt)[0]
         self.fixes = {
             "bad-model": f"Fetch it with `ollama pull {model or 'NAME'}`, or set "
             "[engines.ollama] model.",
+            "bad-config": "Check [engines.ollama] base_url (or OLLAMA_HOST), and whether a proxy "
+            "is in between.",
             "overloaded": "Start it with `ollama serve`, or set [engines.ollama] base_url.",
         }
         self.handlers = {"": self._line}
 
     def _line(self, d: JsonObject) -> None:
+        self._heard = True
         if error := text_of(d, "error"):
             self.fail(classify(error), error)
             return
@@ -145,7 +149,10 @@ class OllamaReader(LineReader):
             detail = self.error[1] if self.error else f"HTTP status {end.status}"
             self.error = (classify(detail, end.status), detail)
         elif self.error is None and not self.closed and not end.why:
-            self.fail("crashed", end.detail or "the answer broke off before its end")
+            if self._lines.noise and not self._heard:
+                self.fail("bad-config", "what answered there does not speak as Ollama does")
+            else:
+                self.fail("crashed", end.detail or "the answer broke off before its end")
         return end
 
 
