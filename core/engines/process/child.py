@@ -186,8 +186,9 @@ class Child:
     def _on_stderr(self, data: bytes) -> None:
         self._err_tail += data
         del self._err_tail[:-STDERR_BYTES]
-        if classify(data.decode("utf-8", "replace")) in ("rate", "quota", "auth"):
-            self._clocks.refused(self._now())
+        told = classify(data.decode("utf-8", "replace"))
+        if told in ("rate", "quota", "auth", "overloaded"):
+            self._clocks.refused(self._now(), surely=told != "overloaded")
             self._nudge.set()
 
     # --- watching -------------------------------------------------------------------------

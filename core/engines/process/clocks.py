@@ -9,6 +9,8 @@ from core.model import Limits
 
 Why = Literal["", "cancelled", "stalled", "timeout"]
 
+_IN_A_ROW = 3
+
 
 class Clocks:
     """A run's times, in seconds of one clock that the caller reads.
@@ -23,6 +25,7 @@ class Clocks:
         self._waiting: dict[str, None] = {}
         self._waits_since = self._waited_s = 0.0
         self._refused_at = self._settled_at = 0.0
+        self._complaints = 0
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -36,11 +39,17 @@ class Clocks:
 
     def heard(self, now: float) -> None:
         """The engine said something: it is alive, and over what refused it."""
-        self._last, self._refused_at = now, 0.0
+        self._last, self._refused_at, self._complaints = now, 0.0, 0
 
-    def refused(self, now: float) -> None:
-        """The engine complained that it was refused (rate, quota, sign-in)."""
-        self._refused_at = self._refused_at or now
+    def refused(self, now: float, *, surely: bool = True) -> None:
+        """The engine complained that it was refused (rate, quota, sign-in).
+
+        That it could not reach its service is said in passing as well: then (not ``surely``) the
+        third complaint in a row counts.
+        """
+        self._complaints += 1
+        if surely or self._complaints >= _IN_A_ROW:
+            self._refused_at = self._refused_at or now
 
     def settled(self, now: float) -> bool:
         """Nothing can change the verdict any more; whether this is news."""

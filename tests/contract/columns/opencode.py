@@ -11,7 +11,7 @@ _ALIKE = "named as the 401 is; a start costs 5 s"
 BECAME: dict[str, Became] = {
     "401": Became("auth", "invalid x-api-key"),
     "quota": Became("quota", "exceeded your current quota", limits=_TROUBLE),
-    "500": Became("overloaded", "Internal server error", limits=Limits(idle_s=12, total_s=120)),
+    "500": Became("overloaded", "Internal server error", limits=_TROUBLE, within_s=50),
     "context too long": Became("context-too-long"),
 }
 LEFT_OUT: dict[str, str] = {
