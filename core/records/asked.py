@@ -52,6 +52,12 @@ def ask(run_id: str, session: int, request: EngineRequest, now: float) -> Asked:
     return _asked(RequestRow.get_by_id(row.id))
 
 
+def at_work(run_id: str) -> bool:
+    """Whether a run goes on: it, or its turn, was not ended by anybody."""
+    run = RunRow.get_by_id(run_id)
+    return run.state == "open" and TurnRow.get_by_id(run.turn_id).state == "running"
+
+
 def find(number: int) -> Asked | None:
     """The request that people call by this number."""
     row = RequestRow.get_or_none(RequestRow.id == number)

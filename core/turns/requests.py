@@ -67,6 +67,8 @@ class Requests:
     @contextlib.asynccontextmanager
     async def at_work(self) -> AsyncGenerator[None]:
         """Requests are taken and answered until the block ends, which is when the run is over."""
+        if self._lease is not None:
+            await self._lease.take_back()  # where an earlier attempt had lent it
         self._house.desk.admit(self._run_id, self._happened.put_nowait)
         work = asyncio.ensure_future(self._work())
         over = False  # it stays so when Moot itself ends: what waits is kept for its next start
@@ -117,8 +119,8 @@ class Requests:
 
     def _take(self, request: EngineRequest, now: float) -> Asked | None:
         """One transaction: what was decided before holds; else it is put to the thread."""
-        if rows.of_run(self._run_id, request.id) is not None:
-            return None  # told twice
+        if rows.of_run(self._run_id, request.id) is not None or not rows.at_work(self._run_id):
+            return None  # told twice, or stopped meanwhile: its process is being ended
         session = self._sitting.row
         for earlier in rows.ruled_before(self._turn.id, self._step):
             if rows.fingerprint(earlier.request) == rows.fingerprint(request):

@@ -170,6 +170,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
         visible = ""
     later = waits(turn, closing.step) and turn.state in GOING
     position = blocks.position if state == "answered" else None
+    withdraw_run(closing.run_id, "the run is over", voice, now)
     if not runs.settle_run(
         closing.run_id,
         state,
@@ -183,7 +184,6 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     ):
         runs.child_gone(closing.run_id)
         return "cut"
-    withdraw_run(closing.run_id, "the run is over", voice, now)
     say = _Say(closing, conversation, voice, now, later=later)
     run = runs.get_run(closing.run_id)
     if state in ("answered", "failed"):

@@ -187,7 +187,7 @@ async def test_a_request_ends_with_what_it_was_for(platform, tmp_path):
         assert stage.labels(await stage.post(stopped, "Not needed any more")) == []
         taken_back = await stage.ask('@@rehearse ask="touch b" withdraw=0.5@@')
         await stage.post(taken_back, "Not allowed: touch b")
-        await stage.post(taken_back, "asks for it no more")
+        await stage.post(taken_back, "Not needed any more")
         gone = await stage.ask('@@rehearse ask="touch c"@@')
         await stage.post(gone, "#3")
         await stage.delete(gone)
