@@ -64,8 +64,8 @@ class TableRules:
     earlier rounds only) or blind (nobody reads anyone in the first round). ``early_stop`` skips the
     remaining rounds once all agree. ``synthesizer`` sums up at the end (``None``: nobody).
     ``cap_chars`` limits what the whole roundtable may send (0: no cap); one whose forecast is over
-    it is ``held`` until a person confirms (``confirmed``). ``spent`` says that a budget of the house
-    ended its rounds.
+    it is ``held`` until a person confirms (``confirmed``). ``spent`` says why a budget of the house
+    ended its rounds ("" = none did).
     """
 
     order: Order = "sequential"
