@@ -27,7 +27,7 @@ from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
 from core.permissions import lowest
 from core.receipts import say_context, say_parity
-from core.records import asked, messages, outbox, parked, places, runs, turns
+from core.records import messages, outbox, parked, places, runs, turns
 from core.turns.asked import withdraw_turn
 from core.turns.budgets import refuse
 from core.turns.parking import resting_text
@@ -323,19 +323,6 @@ class Acts:
         outbox.change_post(turn.header, texts[0], buttons=stop, now=self.now)
         outbox.forget_header(turn.id)
         decided(turn, "", self.voice, self.now)
-        self.owes = True
-
-    def asks_no_more(self, turn: Turn) -> None:
-        """The question was deleted: what its agent waits for is nobody's wish any more.
-
-        A turn that works keeps going; one that waits for people ends, for it could go nowhere.
-        """
-        if not asked.waiting_of_turn(turn.id):
-            return
-        why = "the question was deleted"
-        if turns.end_turn(turn.id, "cancelled", why, self.now):
-            self.stopped.append(turn.id)
-        withdraw_turn(turn.id, why, self.voice, self.now)
         self.owes = True
 
     def ask_which(self) -> Reply:

@@ -22,6 +22,7 @@ from core.model import (
     Form,
     Reply,
     Ruling,
+    Turn,
 )
 from core.records import asked as rows
 from core.records import messages, turns
@@ -318,3 +319,17 @@ def filled_in(acts: Acts) -> Reply | None:
         kept = posts.code_block("\n".join(written)) if written else ""
         first = next(iter(values), "text0")
         return Reply(f"{error}\n\n{kept}".strip(), errors={first: str(error)})
+
+
+def asks_no_more(acts: Acts, turn: Turn) -> None:
+    """The question was deleted: what its agent waits for is nobody's wish any more.
+
+    A turn that works keeps going; one that waits for people ends, for it could go nowhere.
+    """
+    if not rows.waiting_of_turn(turn.id):
+        return
+    why = "the question was deleted"
+    if turns.end_turn(turn.id, "cancelled", why, acts.now):
+        acts.stopped.append(turn.id)
+    posts.withdraw_turn(turn.id, why, acts.voice, acts.now)
+    acts.owes = True

@@ -16,7 +16,7 @@ from bridge import terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.asked import FORM as ANSWER_FORM
-from bridge.asked import AskedActs, filled_in
+from bridge.asked import AskedActs, asks_no_more, filled_in
 from bridge.buttons import press
 from bridge.commands import (
     MISSPELT,
@@ -291,7 +291,7 @@ class _Taken:
             filing.withdraw(message_id, self.now)
             for turn in turns.withdraw_prompt(message_id, self.now):
                 self.acts.unquote(turn)
-                self.acts.asks_no_more(turn)
+                asks_no_more(self.acts, turn)
 
     # --- commands and buttons -------------------------------------------------------------
 
