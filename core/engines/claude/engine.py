@@ -44,6 +44,7 @@ class Claude:
     programs = ("claude",)
     ping = None
     traits = EngineTraits(
+        memory_mb=270,
         system_prompt=True,
         resumes=True,
         in_run_pull=True,

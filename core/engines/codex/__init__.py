@@ -24,7 +24,9 @@ class Codex:
     name = "codex"
     programs = ("codex",)
     ping = None
-    traits = EngineTraits(resumes=True, in_run_pull=True, permissions=frozenset(PERMISSIONS))
+    traits = EngineTraits(
+        memory_mb=250, resumes=True, in_run_pull=True, permissions=frozenset(PERMISSIONS)
+    )
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

@@ -37,7 +37,7 @@ class Gemini:
     name = "gemini"
     programs = ("gemini",)
     ping = None
-    traits = EngineTraits(resumes=True, permissions=frozenset(PERMISSIONS))
+    traits = EngineTraits(memory_mb=400, resumes=True, permissions=frozenset(PERMISSIONS))
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config

@@ -53,7 +53,13 @@ class OpenCode:
     name = "opencode"
     programs = ("opencode",)
     ping = None
-    traits = EngineTraits(resumes=True, in_run_pull=True, permissions=frozenset(PERMISSIONS))
+    traits = EngineTraits(
+        memory_mb=1300,
+        cores=2.0,
+        resumes=True,
+        in_run_pull=True,
+        permissions=frozenset(PERMISSIONS),
+    )
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
