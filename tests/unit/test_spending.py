@@ -9,8 +9,10 @@ import pytest
 
 from bridge.capacity import engine_limit, host_limit
 from bridge.line import Line, say_line, waiting_text
+from bridge.load import load_engines
 from bridge.usage_commands import BudgetsShown, Usage, parse_usage
 from bridge.usage_words import cost_text, say_budgets, say_usage, total
+from config.settings import load_settings
 from core.control import Place
 from core.errors import BadInput
 from core.model import EngineTraits
@@ -183,3 +185,11 @@ HEAVY = EngineTraits(memory_mb=1_300, cores=2.0)
 def test_the_default_is_from_cores_and_memory(traits, cores, memory_mb, host, engine):
     assert host_limit(traits, cores, memory_mb) == host
     assert engine_limit(traits, cores, memory_mb) == engine
+
+
+def test_what_a_run_of_each_engine_weighs_is_known():
+    """Measured peaks; one OpenCode keeps two cores busy for seconds at its start."""
+    engines = load_engines(load_settings().engines)
+    weights = {name: engine.traits.memory_mb for name, engine in engines.items()}
+    assert weights["claude"] < weights["gemini"] < weights["opencode"]
+    assert (weights["opencode"], engines["opencode"].traits.cores) == (1_300, 2.0)
