@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e import test_discord as discord_product
+from tests.e2e.product import Product
 from tests.e2e.stages import Stage, discord_stage, slack_stage
 from tests.peers.discord import LoopbackDiscord
 from tests.peers.slack import LoopbackSlack
@@ -279,3 +281,23 @@ async def test_a_roundtable_asks_where_that_is_set_and_a_speaker_is_skipped(tmp_
         assert [row["state"] for row in sorted(requests(stage), key=lambda r: r["state"])] == [
             "once", "withdrawn",
         ]  # fmt: skip
+
+
+async def test_discord_a_role_says_what_its_people_may_have_done(world: LoopbackDiscord, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    role = world.role("developers")
+    dana = world.person("dana", roles=[role])
+    settings = discord_product.settings(
+        world,
+        projects={"p": {"path": str(project), "channels": ["*"], "permission": "edit"}},
+        permissions={"at_most": {"*": "plan", f"discord:{world.guild}:role:{role}": "full"}},
+    )
+    settings["access"] = {"allow": ["*"]}
+    async with Product(tmp_path, settings, discord_product.env(world)) as moot:
+        await moot.start("discord")
+        world.alice.ask(world.channel, "@@rehearse write=alice.txt@@")
+        await moot.event("turn.ended", turn=1, state="done")
+        dana.ask(world.channel, "@@rehearse write=dana.txt@@")
+        await moot.event("turn.ended", turn=2, state="done")
+    assert [path.name for path in project.iterdir()] == ["dana.txt"]
