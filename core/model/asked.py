@@ -19,6 +19,7 @@ class Asked:
         session: record id of the engine session it came from (0: none is kept).
         answers: for each question what was picked or written.
         by / note: who decided, and what that person (or Moot) said about it.
+        fingerprint: tells the same request again (``core.records.asked.fingerprint``).
         post: outbox id of the message with the buttons (``None``: it was settled without one).
     """
 
@@ -37,6 +38,7 @@ class Asked:
     note: str = ""
     post: int | None = None
     asked_at: float = 0.0
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,8 @@ class EngineRequest:
             under it has the same key. "" where this cannot be allowed for a session.
         scope_label: the same in words for people.
         questions: of a ``question``; else empty.
+        same: a key of what would be done, without the words around it (a description, a reason):
+            the same request, asked again after a restart, has the same. "": all that is shown.
     """
 
     id: str
@@ -189,6 +191,7 @@ class EngineRequest:
     scope: str = ""
     scope_label: str = ""
     questions: tuple[AskedQuestion, ...] = ()
+    same: str = ""
 
 
 @dataclass(frozen=True, slots=True)

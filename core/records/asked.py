@@ -25,8 +25,10 @@ _LEFT = ("parked", "cut")
 
 
 def fingerprint(request: EngineRequest) -> str:
-    """Tells the same request again: everything that a person saw before deciding."""
+    """Tells the same request again: what would be done, else all that a person saw."""
     seen = asdict(request) | {"id": "", "scope": "", "scope_label": ""}
+    if request.same:
+        seen |= {"about": "", "detail": ""}
     return hashlib.sha256(json.dumps(seen, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -295,4 +297,5 @@ def _asked(row: RequestRow) -> Asked:
         note=row.note,
         post=row.post,
         asked_at=row.asked_at,
+        fingerprint=row.fingerprint,
     )

@@ -123,7 +123,7 @@ class Requests:
             return None  # told twice, or stopped meanwhile: its process is being ended
         session = self._sitting.row
         for earlier in rows.ruled_before(self._turn.id, self._step):
-            if rows.fingerprint(earlier.request) == rows.fingerprint(request):
+            if earlier.fingerprint == rows.fingerprint(request):
                 asked = rows.take_over(earlier, self._run_id, session, request)
                 rows.telling(asked, now)
                 return asked

@@ -13,7 +13,7 @@ import pytest
 
 from bridge.expiry import Expiry
 from core.control import Room, Stops, choose
-from core.model import Asked, Project, Ruling
+from core.model import Asked, EngineRequest, Project, Ruling
 from core.records import asked as rows
 from core.records import outbox, runs, turns
 from core.records.tables import OutboxRow, RequestRow, RunRow, TurnRow
@@ -161,6 +161,16 @@ async def test_a_decision_is_used_once_and_for_the_same_only(room: Parlour):
     await rule(room, 2, Ruling("deny", "slack:UKim", "Kim"))
     assert await going == "done"
     assert (await states(room))[2] == ["once", "deny"]
+
+
+def test_the_same_is_told_by_what_would_be_done():
+    run = EngineRequest("1", tool="Bash", about="ls", detail="to look", same="k")
+    assert rows.fingerprint(run) == rows.fingerprint(replace(run, id="2", detail="looking"))
+    assert rows.fingerprint(run) != rows.fingerprint(replace(run, same="other"))
+    assert rows.fingerprint(run) != rows.fingerprint(replace(run, tool="Write"))
+    seen = replace(run, same="")
+    assert rows.fingerprint(seen) != rows.fingerprint(replace(seen, detail="looking"))
+    assert rows.fingerprint(seen) == rows.fingerprint(replace(seen, id="2", scope="s"))
 
 
 async def test_leave_for_a_session_goes_on_in_the_session_and_ends_with_it(room: Parlour):

@@ -58,6 +58,7 @@ def request_of(request_id: str, asked: JsonObject, cwd: str) -> EngineRequest:
         detail=_cut(_detail(asked, whole if rest else "")),
         scope=scope,
         scope_label=label,
+        same=_digest(_done(given)),
     )
 
 
@@ -143,10 +144,8 @@ def _scope(asked: JsonObject, cwd: str) -> tuple[str, str]:
     if get(asked, "suppress_always_allow_rule") or get(asked, "requires_user_interaction"):
         return "", ""  # it says itself that this is to be asked for each time
     if tool == "Bash" and text_of(given, "command"):
-        # Whatever else changes what is run is part of it; the rest are words and patience.
-        run = {k: v for k, v in given.items() if k not in ("description", "timeout")}
         line = _short(text_of(given, "command"))
-        return f"Bash:{_digest(run)}", f"exactly this command: {line}"
+        return f"Bash:{_digest(_done(given))}", f"exactly this command: {line}"
     path = text_of(given, "file_path") or text_of(given, "notebook_path")
     if tool in _EDITS and path:
         # It gives a reason for what is more than an ordinary edit: settings, hooks, a link that
@@ -226,6 +225,11 @@ def _success(request_id: str, answer: Mapping[str, Any]) -> bytes:
 
 def _line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
+
+
+def _done(given: JsonObject) -> JsonObject:
+    """What is done: whatever changes it is part of it; the rest are words and patience."""
+    return {k: v for k, v in given.items() if k not in ("description", "timeout")}
 
 
 def _digest(value: object) -> str:
