@@ -6,13 +6,16 @@ Gemini starts in 1.5 s, OpenCode in 5: what is the same client's doing is looked
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import psutil
 import pytest
 
+from core.engines.process.tree import marked
 from core.model import EngineRequest, Limits, Verdict
 from tests.contract.desk import Desk
 from tests.contract.test_clis import TEXTS, TREE, sleepers
@@ -64,26 +67,28 @@ async def test_a_command_waits_for_a_yes_and_reading_does_not(desk: Desk) -> Non
     assert desk.requests == []
 
 
-@both
+@gemini
 async def test_a_no_is_told_and_the_run_goes_on(desk: Desk) -> None:
     desk.decide = says("deny")
     outcome = await desk.ask(TOUCH, **ASKING)
     assert outcome.kind == "answered", outcome
-    assert "rejected permission" in outcome.text or "canceled by the user" in outcome.text
+    assert "canceled by the user" in outcome.text
     assert len(desk.requests) == 1
     assert not await made(desk)
 
 
 @both
 async def test_a_change_of_a_file_is_shown_and_waits(desk: Desk) -> None:
-    desk.decide = says("once")
+    desk.decide = says("deny" if desk.name == "opencode" else "once")
     outcome = await desk.ask(WRITE, **ASKING)
     assert outcome.kind == "answered", outcome
     (asked,) = desk.requests
     assert asked.about == str(desk.project / "made.txt")
     assert "made" in asked.detail
     assert asked.scope == f"files:{desk.project}"
-    assert await made(desk)
+    assert await made(desk) == (desk.name == "gemini")
+    if desk.name == "opencode":
+        assert "rejected permission" in outcome.text
 
 
 @gemini
@@ -95,14 +100,34 @@ async def test_leave_for_edits_ends_at_what_says_what_is_run(desk: Desk, path: s
     assert asked.scope == ""
 
 
+def answers_of_strangers(run_id: str) -> list[int]:
+    """What a run's processes say to who knows no password, on each port that they listen on."""
+    statuses: list[int] = []
+    for pid in marked(run_id):
+        for found in psutil.Process(pid).net_connections():
+            if found.status == psutil.CONN_LISTEN:
+                at = http.client.HTTPConnection("127.0.0.1", found.laddr.port, timeout=5)
+                at.request("GET", "/permission")
+                statuses.append(at.getresponse().status)
+                at.close()
+    return statuses
+
+
 @opencode
 async def test_what_reaches_outside_of_the_project_is_asked_for_by_itself(desk: Desk) -> None:
-    desk.decide = says("once")
-    outcome = await desk.ask(f'@@fake tool cmd="cat {desk.folder}/x.txt"@@', **ASKING)
+    heard: list[int] = []
+
+    def decide(request: EngineRequest) -> Verdict:
+        heard.extend(answers_of_strangers(desk.run_id))
+        return Verdict(request.id, "once")
+
+    desk.decide = decide
+    outcome = await desk.ask('@@fake tool cmd="cat /etc/hostname"@@', **ASKING)
     assert outcome.kind == "answered", outcome
+    assert set(heard) <= {401}, "others on the host could give leave"
     outside, command = desk.requests
     assert (outside.tool, outside.scope) == ("external_directory", "")
-    assert str(desk.folder) in outside.detail
+    assert "/etc" in outside.detail
     assert command.scope
 
 
@@ -145,7 +170,7 @@ async def test_its_lists_are_free_and_its_agents_may_only_read(desk: Desk) -> No
     assert desk.requests == []
 
 
-@both
+@gemini
 async def test_a_command_that_was_allowed_is_cancelled_with_all_it_started(desk: Desk) -> None:
     desk.decide = says("once")
     task = asyncio.ensure_future(desk.ask(f'@@fake tool cmd="{TREE}"@@', **ASKING))
@@ -169,8 +194,9 @@ async def test_one_session_in_both_of_its_modes(desk: Desk) -> None:
     second = await desk.ask("Two. @@fake history@@", resume=first.session, context="", **ASKING)
     assert json.loads(second.text)["user_turns"] == 2, "what it said before is not said again"
     assert second.session == first.session
-    third = await desk.ask("Three. @@fake history@@", resume=first.session, context="")
-    assert json.loads(third.text)["user_turns"] == 3
+    if desk.name == "gemini":
+        third = await desk.ask("Three. @@fake history@@", resume=first.session, context="")
+        assert json.loads(third.text)["user_turns"] == 3
 
 
 async def another_minute(desk: Desk) -> None:
@@ -189,14 +215,8 @@ async def another_minute(desk: Desk) -> None:
 
 
 @both
-async def test_a_session_that_is_gone_or_of_another_folder(desk: Desk) -> None:
-    gone = (
-        "ses_0000000000000000000000000a"
-        if desk.name == "opencode"
-        else "6f9619ff-8b86-4011-b42d-00c04fc964ff"
-    )
-    outcome = await desk.ask("x @@fake plain@@", resume=gone, **ASKING)
-    assert outcome.kind == "session-lost", outcome
+async def test_a_session_of_another_folder_is_lost_at_once(desk: Desk) -> None:
+    """OpenCode would open it, and hang."""
     here = await desk.ask("x @@fake plain@@", permission="plan")
     elsewhere = replace(desk, folder=desk.folder / "elsewhere")
     await asyncio.to_thread(elsewhere.project.mkdir, parents=True)
@@ -215,17 +235,3 @@ async def test_awkward_prompts_arrive_in_a_dialogue(desk: Desk) -> None:
         extra = 1 if name.startswith("command") else 0  # what makes it no command
         assert told["chars"] == len(said.replace("\0", "")) + extra, name
     assert "root:x:0:0" not in desk.bodies()
-
-
-@both
-async def test_a_refused_key_is_named(desk: Desk) -> None:
-    outcome = await desk.ask("@@fake error status=401@@", **ASKING)
-    assert outcome.kind == "auth", outcome
-    assert "invalid x-api-key" in outcome.detail
-    assert outcome.fix
-
-
-@opencode
-async def test_a_model_it_does_not_know_is_named(desk: Desk) -> None:
-    outcome = await desk.ask("@@fake plain@@", model="fake/nope", **ASKING)
-    assert outcome.kind == "bad-model", outcome

@@ -6,6 +6,7 @@ Why two ways: see docs/decisions/0056-gemini-and-opencode-ask-by-acp.md.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -86,6 +87,8 @@ class OpenCode:
         program = self.config.path or "opencode"
         logs = ("--print-logs", "--log-level", "ERROR")  # else its endless retries are silent
         if asks:
+            # It listens on loopback as well, where anybody on the host could give leave.
+            env["OPENCODE_SERVER_PASSWORD"] = secrets.token_urlsafe(32)
             argv = (program, "acp", *logs, *self.config.args)
             return Spawn(argv, task.cwd, env=env, dialogue=True)
         argv = (program, "run", "--format", "json", "--thinking", *logs)

@@ -6,15 +6,15 @@ from core.model import Limits
 from tests.contract.table import Became
 
 _TROUBLE = Limits(idle_s=60, total_s=120, trouble_s=2)
-_ALIKE = "named as the 401 is; a start costs 5 s"
+_ALIKE = "named as the 401 is, and a start costs 5 s"
 
 BECAME: dict[str, Became] = {
-    "401": Became("auth", "invalid x-api-key"),
     "quota": Became("quota", "exceeded your current quota", limits=_TROUBLE),
     "500": Became("overloaded", "Internal server error", limits=_TROUBLE, within_s=50),
     "context too long": Became("context-too-long"),
 }
 LEFT_OUT: dict[str, str] = {
+    "401": "see test_a_refused_key_is_named",
     "403": _ALIKE,
     "404 model": _ALIKE,
     "429": "see test_endless_silent_retries_are_ended_and_named",
