@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -174,6 +175,26 @@ async def test_plan_stays_plan_whatever_is_said(desk: Desk) -> None:
 
 
 PLANS = "@@fake calls tools=EnterPlanMode,ExitPlanMode@@"
+
+
+@pytest.mark.parametrize(("permission", "asks"), [("plan", False), ("ask", True), ("edit", False)])
+async def test_the_hosts_own_rules_do_not_lift_a_mode(
+    desk: Desk, tmp_path: Path, permission: str, asks: bool
+) -> None:
+    """What was allowed in a terminal ("don't ask again") is not so allowed in a channel."""
+    rules = {"permissions": {"allow": ["Bash(python3 *)", "Bash(ls *)"]}}
+    (tmp_path / "settings.json").write_text(json.dumps(rules))
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+    make = "python3 -c 'open(chr(109), chr(119))'"  # makes a file named "m"
+    asked = {"permission": permission, "asks": asks, "env": env}
+    desk.decide = says("deny")
+    outcome = await desk.ask(f'@@fake tool cmd="{make}"@@', **asked)
+    assert outcome.kind == "answered", outcome
+    assert not (desk.project / "m").exists()
+    assert [r.about for r in desk.requests] == ([make] if permission == "ask" else [])
+    outcome = await desk.ask('@@fake tool cmd="ls -a"@@', **asked)
+    assert "a.txt" in outcome.text
+    assert desk.requests == []
 
 
 async def test_a_plan_is_put_to_people(desk: Desk) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from core.engines.claude.asking import MAX_DETAIL_CHARS, request_of
 from core.engines.claude.reader import ClaudeReader
-from core.model import EngineEvent, Permission, Verdict
+from core.model import EngineEvent, Exit, Permission, Verdict
 from tests.unit.test_transcripts import replay
 
 CWD = "/w"
@@ -217,3 +217,87 @@ def test_a_plan_goes_ahead_only_by_that_word() -> None:
     assert answer(("Not yet",))["behavior"] == "deny"
     assert "step 2 first" in answer(("Go ahead, but step 2 first",))["message"]
     assert answer()["behavior"] == "deny"
+
+
+# --- allow rules of the host's own settings ------------------------------------------------------
+
+
+def opened(permission: Permission, rules: object, **held: Any) -> list[bytes]:
+    """What is sent, step by step, until a person's words are."""
+    one = ClaudeReader(permission, CWD, resumed=False, opening=b"SAID\n")
+    steps = [one.to_send()]
+    answer = {"subtype": "success", "request_id": "moot-rules", "response": rules}
+    one.receive(line(type="control_response", response=answer))
+    steps.append(one.to_send())
+    answer = {"subtype": "success", "request_id": "moot-held", **held}
+    one.receive(line(type="control_response", response=answer))
+    return [*steps, one.to_send()]
+
+
+def listed(*rules: tuple[str, str, str]) -> dict[str, Any]:
+    named = [{"behavior": b, "source": s, "rule": r} for b, s, r in rules]
+    return {"state": {"rules": named}}
+
+
+HOSTS = listed(
+    ("allow", "userSettings", "Bash(git push *)"),
+    ("allow", "localSettings", "Write"),
+    ("allow", "policySettings", "mcp__db"),
+    ("allow", "userSettings", "Bash"),
+    ("allow", "userSettings", "Bash(ls:*)"),
+    ("allow", "userSettings", "Bash(git status *)"),
+    ("allow", "userSettings", "Bash(cat)"),
+    ("allow", "userSettings", "Bash(catch *)"),
+    ("allow", "userSettings", "Read(//etc/**)"),
+    ("allow", "cliArg", "mcp__moot"),
+    ("deny", "userSettings", "Bash(rm *)"),
+    ("ask", "userSettings", "Bash(make *)"),
+)
+
+
+@pytest.mark.parametrize(
+    ("permission", "held"),
+    [
+        ("plan", ["Bash(git push *)", "Write", "mcp__db", "Bash", "Bash(catch *)"]),
+        ("ask", ["Bash(git push *)", "Write", "mcp__db", "Bash", "Bash(catch *)"]),
+        ("edit", ["Bash(git push *)", "mcp__db", "Bash", "Bash(catch *)"]),
+    ],
+)
+def test_what_the_host_allows_is_held_to_the_mode_before_a_word_is_said(
+    permission: Permission, held: list[str]
+) -> None:
+    listing, holding, said = opened(permission, HOSTS)
+    assert json.loads(listing)["request"] == {"subtype": "list_permission_rules"}
+    assert json.loads(holding)["request"] == {
+        "subtype": "apply_flag_settings",
+        "settings": {"permissions": {"ask": held}},
+    }
+    assert said == b"SAID\n"
+
+
+def test_without_such_rules_it_begins_at_once() -> None:
+    assert opened("plan", listed())[1:] == [b"SAID\n", b""]
+    assert opened("full", HOSTS) == [b"SAID\n", b"", b""]
+
+
+def test_a_claude_code_that_tells_no_rules_is_asked_all_the_same() -> None:
+    one = ClaudeReader("plan", CWD, resumed=False, opening=b"SAID\n")
+    one.to_send()
+    answer = {"subtype": "error", "request_id": "moot-rules", "error": "Unsupported"}
+    one.receive(line(type="control_response", response=answer))
+    assert one.to_send() == b"SAID\n"
+
+
+def test_what_cannot_be_held_is_not_asked() -> None:
+    one = ClaudeReader("plan", CWD, resumed=False, opening=b"SAID\n")
+    one.to_send()
+    answer: dict[str, Any] = {"subtype": "success", "request_id": "moot-rules", "response": HOSTS}
+    one.receive(line(type="control_response", response=answer))
+    one.to_send()
+    answer = {"subtype": "error", "request_id": "moot-held", "error": "no such setting"}
+    one.receive(line(type="control_response", response=answer))
+    assert one.to_send() == b""
+    assert one.settled()
+    outcome = one.finish(Exit(1))
+    assert outcome.kind == "bad-config"
+    assert "no such setting" in outcome.detail

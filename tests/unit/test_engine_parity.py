@@ -50,8 +50,13 @@ def asking(name: str, facts, *, known: Known | None = None, variant="hosted") ->
 
 
 def told_in_a_dialogue(name: str, task: EngineTask) -> str:
-    """The text that Codex's turn begins with."""
+    """The text that the turn begins with, once the other side has said hello."""
     reader = import_module(f"core.engines.{name}").ENGINE(EngineConfig()).reader(task)
+    if name == "claude":
+        rules = {"subtype": "success", "request_id": "moot-rules", "response": {}}
+        reader.receive(json.dumps({"type": "control_response", "response": rules}).encode() + b"\n")
+        *_, said = reader.to_send().splitlines()
+        return json.loads(said)["message"]["content"]
     reader.receive(b'{"id": 2, "result": {"thread": {"id": "T1"}}}\n')
     *_, turn = reader.to_send().splitlines()
     return json.loads(turn)["params"]["input"][0]["text"]

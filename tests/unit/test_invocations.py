@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.engines.claude import disarm
+from core.engines.claude import Claude, disarm
 from core.engines.codex import Codex
 from core.engines.process.environment import bypass_proxy
 from core.model import EngineConfig, EngineTask, Permission, PullAccess, Spawn
@@ -54,6 +54,17 @@ def codex_is_told(**fields: Any) -> bytes:
     return turn["params"]["input"][0]["text"].encode()
 
 
+def is_told(name: str, **fields: Any) -> bytes:
+    """The words that a dialogue begins with."""
+    if name == "codex":
+        return codex_is_told(**fields)
+    reader = Claude(EngineConfig()).reader(task_of(**fields))
+    rules = {"subtype": "success", "request_id": "moot-rules", "response": {}}
+    reader.receive(json.dumps({"type": "control_response", "response": rules}).encode() + b"\n")
+    *_, said = reader.to_send().splitlines()
+    return json.loads(said)["message"]["content"].encode()
+
+
 def told_model(name: str, config: EngineConfig, **fields: Any) -> tuple[str, ...]:
     """Where an engine's model stands."""
     if name == "codex":
@@ -67,7 +78,7 @@ def test_words_are_never_arguments(name: str, permission: Permission) -> None:
     plan = start(name, permission=permission)
     assert not [a for a in plan.argv if "CONTEXT" in a or "the prompt" in a]
     assert plan.cwd == "/w"
-    said = plan.stdin or codex_is_told(permission=permission)
+    said = plan.stdin or is_told(name, permission=permission)
     assert b"--the prompt" in said
     assert b"THE CONTEXT" in said + b"".join(plan.files.values())
 
@@ -187,7 +198,7 @@ def test_a_follow_up_without_context() -> None:
 def test_what_is_new_to_a_session_goes_with_the_prompt(name: str) -> None:
     plan = start(name, resume="S1")
     assert not any(plan.files.values())
-    said = plan.stdin or codex_is_told(resume="S1")
+    said = plan.stdin or is_told(name, resume="S1")
     assert said == b"THE CONTEXT\n\n---\n\n--the prompt"
 
 
@@ -212,7 +223,7 @@ def test_claude_takes_no_prompt_for_a_command(prompt: str, sent: str) -> None:
 def test_half_characters_can_be_sent() -> None:
     for name in CLIS:
         half = {"prompt": "a\ud83d", "context": "b\ud83d"}
-        assert start(name, **half).stdin or codex_is_told(**half)
+        assert start(name, **half).stdin or is_told(name, **half)
 
 
 PULLS = PullAccess("http://127.0.0.1:4711/mcp", "the-token-of-this-run")

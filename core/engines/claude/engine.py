@@ -85,7 +85,6 @@ class Claude:
             argv += ["--resume", task.resume]
         else:
             argv += ["--session-id", str(uuid.uuid5(_SPACE, task.mark))]
-        prompt = joined(task.context, task.prompt) if task.resume else task.prompt
         if task.context and not task.resume:
             files[_CONTEXT_FILE] = task.context.replace("\0", "").encode("utf-8", "replace")
             argv += ["--append-system-prompt-file", f"{task.scratch}/{_CONTEXT_FILE}"]
@@ -97,14 +96,13 @@ class Claude:
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_MAX_RETRIES": "2",
         }
-        stdin = disarm(prompt).encode("utf-8", "replace")
-        if dialogue:
-            stdin = user_message(stdin.decode())
+        stdin = b"" if dialogue else prompt_of(task).encode()  # the reader opens a dialogue
         return Spawn(tuple(argv), task.cwd, stdin, env, files, dialogue)
 
     def reader(self, task: EngineTask) -> ClaudeReader:
         """See ``core.ports.Engine``."""
-        return ClaudeReader(task.permission, task.cwd, resumed=bool(task.resume))
+        opening = user_message(prompt_of(task)) if talks(task) else b""
+        return ClaudeReader(task.permission, task.cwd, resumed=bool(task.resume), opening=opening)
 
     def signed_in(self, environ: Mapping[str, str], read: Callable[[str], str]) -> bool | None:
         """Whether a key, a token or a login is there."""
@@ -133,8 +131,14 @@ class Claude:
 
 
 def talks(task: EngineTask) -> bool:
-    """Whether stdin stays open, for what people decide and answer."""
-    return task.asks and not task.passing
+    """Whether stdin stays open: for what people decide, or to hold it to less than it may do."""
+    return not task.passing and (task.asks or task.permission != "full")
+
+
+def prompt_of(task: EngineTask) -> str:
+    """What a person says: to a session that goes on, with the context before it."""
+    prompt = joined(task.context, task.prompt) if task.resume else task.prompt
+    return disarm(prompt).encode("utf-8", "replace").decode()
 
 
 def as_asked_for(model: str) -> str:
@@ -155,10 +159,10 @@ def _held_to(task: EngineTask) -> list[str]:
             "--no-session-persistence",
         ]
     off = _NO_TOOLS
-    if not talks(task):
+    if not task.asks:
         off += _ASK_TOOLS
     # To leave plan mode is no way out of Moot's; where more is allowed, it ends where it began.
-    if not talks(task) or task.permission == "plan":
+    if not task.asks or task.permission == "plan":
         off += _PLAN_TOOLS
     return ["--permission-mode", _MODES[task.permission], "--disallowedTools", off]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import cast
 
-from core.engines.claude import asking
+from core.engines.claude import asking, rules
 from core.engines.claude.asking import about
 from core.model import EngineEvent, OutcomeKind, Permission, Usage, Verdict
 from core.streams import (
@@ -17,6 +17,7 @@ from core.streams import (
     int_of,
     list_of,
     text_of,
+    texts_of,
 )
 
 _REASONS: dict[str, tuple[OutcomeKind, str]] = {
@@ -40,13 +41,18 @@ _FIXES: dict[OutcomeKind, str] = {
 class ClaudeReader(LineReader):
     """See ``core.ports.Reader``."""
 
-    def __init__(self, permission: Permission, cwd: str, *, resumed: bool) -> None:
+    def __init__(
+        self, permission: Permission, cwd: str, *, resumed: bool, opening: bytes = b""
+    ) -> None:
         super().__init__()
         self.fixes = _FIXES
         self._permission: Permission = permission
         self._cwd, self._resumed = cwd, resumed
         self._open: dict[str, JsonObject] = {}  # what people are asked, by the request's id
+        self._opening = opening  # what a person says, in a dialogue: once it is held to the mode
         self._sent: list[bytes] = []
+        if opening:
+            self._sent.append(self._said() if permission == "full" else rules.listing())
         self._resets_at = 0  # when the plan's limit, which was met, comes back (epoch seconds)
         self.handlers = {
             "system": self._system,
@@ -57,7 +63,7 @@ class ClaudeReader(LineReader):
             "result": self._result,
             "control_request": self._control_request,
             "control_cancel_request": self._control_cancel,
-            "control_response": lambda _: None,  # it has taken in what we sent
+            "control_response": self._control_response,
             "conversation_reset": lambda _: None,
         }
 
@@ -89,6 +95,26 @@ class ClaudeReader(LineReader):
             return
         self._open[request_id] = cast("JsonObject", asked)
         self._events.append(EngineEvent("request", id=request_id, request=request))
+
+    def _control_response(self, d: JsonObject) -> None:
+        went_well = text_of(d, "response", "subtype") == "success"
+        match text_of(d, "response", "request_id"):
+            case rules.LIST:
+                held = rules.to_hold(d.get("response"), self._permission) if went_well else []
+                self._sent.append(rules.holding(held) if held else self._said())
+            case rules.HOLD if went_well:
+                self._sent.append(self._said())
+            case rules.HOLD:
+                why = text_of(d, "response", "error")
+                told = f"it cannot be held to the mode {self._permission} beside the allow rules"
+                self.fail("bad-config", f"{told} of its own settings: {why}", final=True)
+            case _:
+                pass
+
+    def _said(self) -> bytes:
+        """What a person says; once."""
+        said, self._opening = self._opening, b""
+        return said
 
     def _control_cancel(self, d: JsonObject) -> None:
         request_id = text_of(d, "request_id")
@@ -177,7 +203,7 @@ class ClaudeReader(LineReader):
                 self.answer = final
             self.close(ok=True)
             return
-        text = text_of(d, "result") or "; ".join(str(e) for e in get(d, "errors") or ())
+        text = text_of(d, "result") or "; ".join(texts_of(d, "errors"))
         kind, known = _REASONS.get(text_of(d, "terminal_reason"), (None, ""))
         if kind is None and not text and text_of(d, "subtype") == "error_during_execution":
             kind, known = "cancelled", "it was interrupted"
