@@ -9,7 +9,7 @@ _RATE = Became("rate", "Rate limit reached")
 _BUSY = Became("overloaded", r"Overloaded|overloaded|Internal server error")
 
 BECAME: dict[str, Became] = {
-    "401": Became("auth", within_s=5),
+    "401": Became("auth", within_s=20),
     "403": Became("auth", "may not use this model"),
     "404 model": Became("bad-model", "selected model"),
     "429": _RATE,
