@@ -47,11 +47,14 @@ _TICK_S = 0.005
 _PREFIX = f"bench-{os.getpid()}-"
 
 CHILD = """
-import os, sys
+import os, sys, time
 sys.stdin.buffer.read()
+gap = float(sys.argv[2])
 with open(sys.argv[1], "rb") as file:
     for line in file:
         os.write(1, line)
+        if gap:
+            time.sleep(gap)
 """
 
 
@@ -89,10 +92,10 @@ class Chatty:
     name = "chatty"
     env_names: tuple[str, ...] = ()
 
-    def __init__(self, script: Path) -> None:
+    def __init__(self, script: Path, gap_s: float) -> None:
         self._claude = Claude(EngineConfig())
         self.traits = self._claude.traits
-        self.argv = (sys.executable, "-I", "-S", "-c", CHILD, str(script))
+        self.argv = (sys.executable, "-I", "-S", "-c", CHILD, str(script), str(gap_s))
 
     def start(self, task: EngineTask) -> Spawn:
         """See ``core.ports.Engine``."""
@@ -119,12 +122,12 @@ class Side:
 class Bench:
     """Both ways, over the same children."""
 
-    def __init__(self, folder: Path, events: int) -> None:
+    def __init__(self, folder: Path, events: int, gap_s: float) -> None:
         self.folder = folder
         self.lines = stream(events)
         self.script = folder / "stream.jsonl"
         self.script.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
-        self.engine = Chatty(self.script)
+        self.engine = Chatty(self.script, gap_s)
         self.words = [
             line["event"]["delta"]["text"] for line in self.lines if line["type"] == "stream_event"
         ]
@@ -219,31 +222,33 @@ def left_over(folder: Path) -> dict[str, int]:
     }
 
 
-async def measure(runs: int, at_once: int, events: int) -> dict[str, Any]:
+async def measure(runs: int, at_once: int, events: int, gap_s: float) -> dict[str, Any]:
     """Both sides in turns; the figures."""
     folder = Path(tempfile.mkdtemp(prefix="moot-bench-"))
     try:
-        bench = Bench(folder, events)
+        bench = Bench(folder, events, gap_s)
         warm = Side()
         await bench.block(bench.bare, warm, 2 * at_once, at_once)
         await bench.block(bench.supervised, warm, 2 * at_once, at_once)
         gc.collect()
-        before, rss = left_over(folder), [rss_mb()]
+        before, rss, grown = left_over(folder), [rss_mb()], 0.0
         ours, bare = Side(), Side()
         while ours.runs < runs:
             size = min(BLOCK, runs - ours.runs)
             sides = [(bench.supervised, ours), (bench.bare, bare)]
             for one, side in sides if (ours.runs // BLOCK) % 2 else reversed(sides):
+                started = rss_mb()
                 await bench.block(one, side, size, at_once)
+                grown += rss_mb() - started if side is ours else 0.0
             rss.append(rss_mb())
         gc.collect()
         after = left_over(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     result = summary(ours, bare)
-    result |= {"at_once": at_once, "events_per_run": events}
+    result |= {"at_once": at_once, "events_per_run": events, "gap_ms": gap_s * 1000}
     result["rss_mb"] = rss
-    result["rss_growth"] = round(rss[-1] / rss[len(rss) // 5] - 1, 4)
+    result["rss_growth"] = round(grown / rss[0], 4)  # in the supervisor's turns alone
     result["left"] = {name: after[name] - before[name] for name in after}
     result["rss_flat"] = result["rss_growth"] <= GOAL_RSS
     return result
@@ -317,11 +322,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1000, help="runs of each side (1000)")
     parser.add_argument("--at-once", type=int, default=20, help="how many at a time (20)")
     parser.add_argument("--events", type=int, default=100, help="events of each run (100)")
+    parser.add_argument("--gap-ms", type=float, default=2.0, help="between two events (2)")
     args = parser.parse_args(arguments)
     # As in the product: what is not shown is not built either.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     adopt_orphans()  # as the product does
-    result = asyncio.run(measure(args.runs, args.at_once, args.events))
+    result = asyncio.run(measure(args.runs, args.at_once, args.events, args.gap_ms / 1000))
     print(json.dumps(result) if args.json else table(result))
     return 0 if nothing_wrong(result) else 1
 

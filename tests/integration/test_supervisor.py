@@ -102,15 +102,15 @@ async def test_a_large_prompt_arrives_whole_and_is_in_no_argument(stage: Stage) 
 async def test_both_pipes_flooded_while_stdin_waits(stage: Stage) -> None:
     """Nobody may wait for the other: the child writes megabytes before it reads anything."""
     engine = Script(
-        "for _ in range(40):\n"
-        "    sys.stderr.write('e' * 100_000)\n"
+        "for _ in range(100):\n"
+        "    sys.stderr.write('e' * 50_000)\n"
         "    say(type='delta', text='d' * 100_000)\n"
         "n = len(sys.stdin.buffer.read())\n"
         "say(type='text', text=str(n)); say(type='end')"
     )
-    outcome = await stage.run(engine, "p" * 1_000_000)
-    assert (outcome.kind, outcome.text) == ("answered", "1000000")
-    assert sum(len(e.text) for e in stage.events if e.kind == "delta") == 4_000_000
+    outcome = await stage.run(engine, "p" * 10_000_000)
+    assert (outcome.kind, outcome.text) == ("answered", "10000000")
+    assert sum(len(e.text) for e in stage.events if e.kind == "delta") == 10_000_000
 
 
 async def test_stdin_that_nobody_reads_is_no_error(stage: Stage) -> None:
@@ -219,6 +219,16 @@ async def test_a_refusal_that_was_got_over_does_not_count(stage: Stage) -> None:
         "time.sleep(0.1); say(type='delta', text='x'); time.sleep(1.5)\n" + ANSWER
     )
     outcome = await stage.run(engine, limits=Limits(30, 60, trouble_s=1.0))
+    assert outcome.kind == "answered"
+
+
+async def test_a_complaint_that_is_no_refusal_leaves_all_the_patience(stage: Stage) -> None:
+    engine = Script(
+        "sys.stderr.write('statusCode 429\\n'); sys.stderr.flush(); time.sleep(0.2)\n"
+        "say(type='delta', text='over it'); time.sleep(0.2)\n"
+        "sys.stderr.write('a hook was slow\\n'); sys.stderr.flush(); time.sleep(1.5)\n" + ANSWER
+    )
+    outcome = await stage.run(engine, limits=Limits(30, 60, trouble_s=0.5))
     assert outcome.kind == "answered"
 
 
@@ -369,20 +379,6 @@ async def test_a_project_folder_that_is_gone(stage: Stage) -> None:
     outcome = await stage.run(Script(ANSWER), cwd=str(stage.folder / "gone"))
     assert outcome.kind == "bad-config"
     assert "does not exist" in outcome.detail
-
-
-async def test_nothing_is_left_after_many_runs(tmp_path: Path) -> None:
-    folder = Path("/proc/self/fd")
-    if not folder.exists():
-        pytest.skip("counts descriptors in /proc")
-    await Stage(tmp_path).run(Script(ANSWER))
-    before = len(list(folder.iterdir()))
-    for _ in range(5):
-        stages = [Stage(tmp_path) for _ in range(4)]
-        outcomes = await asyncio.gather(*(one.run(Script(ANSWER)) for one in stages))
-        assert {o.kind for o in outcomes} == {"answered"}
-    await asyncio.sleep(0)
-    assert len(list(folder.iterdir())) <= before
 
 
 def leftover(run_id: str) -> subprocess.Popen[bytes]:

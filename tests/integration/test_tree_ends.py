@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -106,6 +107,56 @@ async def test_where_no_descriptor_can_be_had_a_thread_waits(
     await stage.until("delta")
     stage.cancel.set()
     assert (await running).kind == "cancelled"
+
+
+KINDS = {
+    "answers": ANSWER,
+    "hangs": "say(type='delta', text='x')\ntime.sleep(600)",
+    "leaves a child": "subprocess.Popen(['sleep', '600'], start_new_session=True)\n" + ANSWER,
+    "crashes": "say(type='delta', text='x'); sys.stderr.write('boom'); os._exit(3)",
+    "floods": "for _ in range(300): say(type='delta', text='d' * 2000)\n" + ANSWER,
+    "is deaf": "os.close(0)\n" + ANSWER,
+}
+
+
+@pytest.mark.timeout(240)
+async def test_nothing_is_left_after_sixty_runs(tmp_path: Path) -> None:
+    """Of every sort, ten at a time: no process, zombie, descriptor, task, thread or file."""
+
+    async def one(kind: str, number: int) -> str:
+        stage = Stage(tmp_path)
+        code = KINDS[kind]
+        engine = Script(code, files={f"{number}.md": b"context"})
+        running = asyncio.create_task(stage.run(engine, "p" * 200_000))
+        if kind == "hangs":
+            await stage.until("delta")
+            stage.cancel.set()
+        outcome = await running
+        (tmp_path / "scratch" / f"{number}.md").unlink()
+        assert stage.left() == []
+        return outcome.kind
+
+    async def counted() -> dict[str, int]:
+        await asyncio.sleep(0)
+        me = psutil.Process()
+        return {
+            "children": len(me.children()),
+            "descriptors": me.num_fds(),
+            "tasks": len(asyncio.all_tasks()),
+            # those of the pool stay, for the next run
+            "threads": sum("asyncio" not in t.name for t in threading.enumerate()),
+            "files": sum(1 for path in tmp_path.rglob("*") if path.is_file()),
+        }
+
+    ends = {"answers": "answered", "hangs": "cancelled", "leaves a child": "answered",
+            "crashes": "crashed", "floods": "answered", "is deaf": "answered"}  # fmt: skip
+    await one("answers", 0)
+    before = await counted()
+    for _ in range(6):
+        kinds = [*KINDS, *list(KINDS)[:4]]
+        came = await asyncio.gather(*(one(kind, n) for n, kind in enumerate(kinds)))
+        assert came == [ends[kind] for kind in kinds]
+    assert await counted() == before
 
 
 ADOPTER = """

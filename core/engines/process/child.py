@@ -22,6 +22,7 @@ from core.streams import classify, plain
 log = structlog.get_logger(__name__)
 
 STDERR_BYTES = 16 * 1024
+_LOOK_BYTES = 1024
 DRAIN_S = 0.5  # from the exit to the end of the output, which a grandchild may hold open
 INTERRUPT_S, TERMINATE_S, KILL_S = 2.0, 1.0, 1.0
 SPAWN_RECORD_S = 15.0
@@ -186,6 +187,8 @@ class Child:
     def _on_stderr(self, data: bytes) -> None:
         self._err_tail += data
         del self._err_tail[:-STDERR_BYTES]
+        if len(data) > 2 * _LOOK_BYTES:  # a flood: looking for words takes its time
+            data = data[:_LOOK_BYTES] + b"\n" + data[-_LOOK_BYTES:]
         told = classify(data.decode("utf-8", "replace"))
         if told in ("rate", "quota", "auth", "overloaded"):
             self._clocks.refused(self._now(), surely=told != "overloaded")
