@@ -59,6 +59,7 @@ def of_command(request_id: str, params: object) -> Ask:
             detail=details(reason, whole, where),
             scope=f"command:{digest(folder, command)}",
             scope_label=f"exactly this command: {first_line(command)}",
+            same=digest(folder, command),
         )  # fmt: skip
     return Ask(request, decision)
 
@@ -68,12 +69,13 @@ def of_files(request_id: str, params: object, changes: list[JsonObject], cwd: st
     paths = [text_of(change, "path") for change in changes]
     moved = [to for change in changes if (to := text_of(change, "kind", "move_path"))]
     folder = one_folder([*paths, *moved], cwd)
-    diffs = (f"{change_line(change)}\n{text_of(change, 'diff')}" for change in changes)
+    diffs = [f"{change_line(change)}\n{text_of(change, 'diff')}" for change in changes]
     request = EngineRequest(
         request_id, tool="file_change", about=", ".join(paths) or "files that it does not name",
         detail=details(text_of(params, "reason"), *diffs),
         scope=f"files:{folder}" if folder else "",
         scope_label=f"changes to files in {folder} (not in folders below it)" if folder else "",
+        same=digest(*diffs),
     )  # fmt: skip
     return Ask(request, decision)
 

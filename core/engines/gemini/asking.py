@@ -106,7 +106,7 @@ class GeminiAcpReader(AcpReader):
         scope, label = command_scope(cwd, title) if kind == "execute" else ("", "")
         return EngineRequest(
             request_id, tool=tool, about=first_line(title), detail=details(whole, *said),
-            scope=scope, scope_label=label,
+            scope=scope, scope_label=label, same=scope,  # which names the very command
         )  # fmt: skip
 
 
