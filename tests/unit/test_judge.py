@@ -205,6 +205,6 @@ def test_an_overlong_event_is_marked_and_passed_over() -> None:
     reader = Plain()
     reader._lines._max = 100
     events = reader.receive(b'{"type":"x","d":"' + b"x" * 200 + b'"}\n{"type":"text","text":"A"}\n')
-    assert [e.kind for e in events] == ["message", "warning"]
+    assert [e.kind for e in events] == ["warning", "message"]
     reader.receive(b'{"type":"end"}\n')
     assert reader.finish(Exit(0)).kind == "answered"

@@ -34,6 +34,12 @@ MEANING: tuple[tuple[str, str, str], ...] = (
     # What the model service says.
     (".*", r"err40[13](_fast)?|missing_key", "auth"),
     (".*", r"err404_model", "bad-model"),
+    # The same while people can be asked.
+    ("gemini|opencode", r"ask_401", "auth"),
+    ("gemini|opencode", r"ask_(404|bad_model)", "bad-model"),
+    ("gemini|opencode", r"ask_context", "context-too-long"),
+    ("gemini|opencode", r"ask_lost", "session-lost"),
+    ("opencode", r"ask_refusal", "refused"),
     (".*", r"err429(_\w+)?", "rate"),
     ("claude", r"quota", "rate"),  # its last word was a retry after a 429; then it was ended
     (".*", r"quota(_fast)?", "quota"),
@@ -54,6 +60,7 @@ MEANING: tuple[tuple[str, str, str], ...] = (
     ("claude", r"malformed_cut_fast", "answered"),  # it tried again, and the text was whole
     ("gemini", r"malformed_(empty|html|json)", "crashed"),
     ("claude", r"malformed_(empty|html|json)\w*", "crashed"),
+    ("ollama", r"malformed_json", "bad-config"),  # what answers there is no Ollama
     ("opencode|ollama", r"malformed_\w+", "crashed"),
     (".*", r"malformed_\w+", "overloaded"),
     ("gemini", r"long_tool_out_pipe64k", "crashed"),  # the output broke off at 64 KiB, exit 0
