@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 import structlog
 
-from benchmarks import assemble, context, corpus
+from benchmarks import assemble, context, corpus, supervisor
 from benchmarks.corpus import make
 
 pytestmark = pytest.mark.timeout(300)
@@ -96,3 +96,27 @@ def test_what_is_not_pulled_is_missed():
     way = asyncio.run(play())
     sections = {fact.section for seat in way.seats for fact in seat.missing}
     assert sections == {"Found in earlier conversations", "Skills"}
+
+
+@pytest.mark.parametrize("gap_ms", ["0", "1"])
+def test_chatty_children_lose_nothing_and_leave_nothing(capsys, monkeypatch, gap_ms):
+    monkeypatch.setattr(supervisor, "adopt_orphans", lambda: False)  # for ever, in this process
+    arguments = ["--json", "--runs", "12", "--at-once", "4", "--events", "20", "--gap-ms", gap_ms]
+    assert supervisor.main(arguments) == 0
+    found = last_line(capsys)
+    for side in ("moot", "bare"):
+        assert (found[side]["events"], found[side]["wrong"]) == (240, 0)
+        assert found[side]["cpu_us_per_event"] > 0
+    assert {"cpu_ratio", "lag_ratio", "speed_ratio", "rss_growth", "goal_met"} <= found.keys()
+    assert found["left"]["processes"] == found["left"]["files"] == found["left"]["tasks"] == 0
+
+
+def test_a_run_that_brought_less_is_noticed():
+    """The benchmark can fail."""
+    whole = supervisor.Side(events=10, runs=1, wall_s=1.0, cpu_s=1.0)
+    less = supervisor.Side(events=10, runs=1, wall_s=1.0, cpu_s=1.0, wrong=1)
+    left = {"processes": 0, "threads": 2, "files": 0}
+    assert supervisor.nothing_wrong({**supervisor.summary(whole, whole), "left": left})
+    assert not supervisor.nothing_wrong({**supervisor.summary(less, whole), "left": left})
+    left["files"] = 1
+    assert not supervisor.nothing_wrong({**supervisor.summary(whole, whole), "left": left})
