@@ -188,8 +188,10 @@ _DISCORD = re.compile(
     r"(?<=[\w-]{22})[\w-]{0,6}\.[A-Za-z0-9_-]{6}"
     r"\.(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[A-Za-z0-9_-]{27,}"
 )
-_HINTS = tuple(
-    ["sk-", "rk-", "xai-", "gsk-", "pplx-", "_live_", "_test_", "xox", "xapp-", "gho_", "ghp_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "npm_", "pypi-", "SG.", "AIza", "ya29.", "AKIA", "ASIA", "eyJ", "hooks.slack.com", "/api/webhooks/", "PRIVATE"]
+_HINTS = (
+    *("sk-", "rk-", "xai-", "gsk-", "pplx-", "_live_", "_test_", "xox", "xapp-", "gho_", "ghp_"),
+    *("ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "npm_", "pypi-", "SG.", "AIza"),
+    *("ya29.", "AKIA", "ASIA", "eyJ", "hooks.slack.com", "/api/webhooks/", "PRIVATE"),
 )
 _BEARER = re.compile(
     r"(?i:\b(?P<how>bearer|basic)(?P<gap>[ :]{1,2}))(?P<value>[A-Za-z0-9._~+/-]{12,}=*)"
