@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
 import sys
 import time
-import uuid
 from pathlib import Path
 
 import psutil
 import pytest
 
-from core.engines.process import end_leftover, tree
-from core.engines.process.tree import marked, started_at
 from core.model import EngineEvent, Limits, Outcome
 from tests.integration.supervised import ANSWER, NAP, Script, Stage
 
@@ -379,51 +374,3 @@ async def test_a_project_folder_that_is_gone(stage: Stage) -> None:
     outcome = await stage.run(Script(ANSWER), cwd=str(stage.folder / "gone"))
     assert outcome.kind == "bad-config"
     assert "does not exist" in outcome.detail
-
-
-def leftover(run_id: str) -> subprocess.Popen[bytes]:
-    nap = [sys.executable, "-I", "-S", "-c", "import time; print(flush=True); time.sleep(600)"]
-    env = {**os.environ, "MOOT_RUN": run_id} if run_id else dict(os.environ)
-    child = subprocess.Popen(nap, env=env, start_new_session=True, stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    child.stdout.readline()
-    child.stdout.close()
-    return child
-
-
-async def test_what_an_earlier_life_left_is_found_by_its_mark() -> None:
-    run_id = str(uuid.uuid4())
-    child = leftover(run_id)
-    mark = f"MOOT_RUN={run_id}".encode()
-    assert mark in tree._environment_by_psutil(child.pid)  # the way without /proc finds the same
-    assert await end_leftover(run_id, 0, 0.0) == [child.pid]
-    assert child.wait(10) < 0
-    assert await end_leftover(run_id, child.pid, 0.0) == []
-
-
-async def test_a_sweep_passes_over_strangers_and_finds_newcomers() -> None:
-    run_id = str(uuid.uuid4())
-    child, stranger = leftover(run_id), leftover(str(uuid.uuid4()))
-    try:
-        known = tree.strangers_to(run_id)
-        assert stranger.pid in known
-        assert child.pid not in known
-        newcomer = leftover(run_id)
-        assert sorted(marked(run_id, known)) == sorted([child.pid, newcomer.pid])
-        assert set(tree.sweep(run_id, (), known)) == {child.pid, newcomer.pid}
-        assert child.wait(10) < 0
-        assert newcomer.wait(10) < 0
-        assert stranger.poll() is None
-    finally:
-        for process in (child, stranger):
-            process.kill()
-            process.wait(10)
-
-
-async def test_what_an_earlier_life_left_is_found_by_pid_and_start() -> None:
-    child = leftover("")
-    started = started_at(child.pid)
-    assert await end_leftover("no-such-run", child.pid, started - 100) == []  # another process
-    assert child.poll() is None
-    assert await end_leftover("no-such-run", child.pid, started) == [child.pid]
-    assert child.wait(10) < 0

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import psutil
 import pytest
 
-from core.engines.process import orphans, seal
+from core.engines.process import end_leftover, orphans, seal, tree
+from core.engines.process.tree import marked, started_at
 from tests.integration.supervised import ANSWER, Script, Stage
 
 ROOT = Path(__file__).parents[2]
@@ -201,3 +203,51 @@ def test_who_adopts_finds_orphans_and_keeps_no_zombies(tmp_path: Path, then: str
     assert all(gone(pid) for pid in told["told"])
     assert told["children"] == []  # neither alive nor dead
     assert told["expected"] == []
+
+
+def leftover(run_id: str) -> subprocess.Popen[bytes]:
+    nap = [sys.executable, "-I", "-S", "-c", "import time; print(flush=True); time.sleep(600)"]
+    env = {**os.environ, "MOOT_RUN": run_id} if run_id else dict(os.environ)
+    child = subprocess.Popen(nap, env=env, start_new_session=True, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    child.stdout.close()
+    return child
+
+
+async def test_what_an_earlier_life_left_is_found_by_its_mark() -> None:
+    run_id = str(uuid.uuid4())
+    child = leftover(run_id)
+    mark = f"MOOT_RUN={run_id}".encode()
+    assert mark in tree._environment_by_psutil(child.pid)  # the way without /proc finds the same
+    assert await end_leftover(run_id, 0, 0.0) == [child.pid]
+    assert child.wait(10) < 0
+    assert await end_leftover(run_id, child.pid, 0.0) == []
+
+
+async def test_a_sweep_passes_over_strangers_and_finds_newcomers() -> None:
+    run_id = str(uuid.uuid4())
+    child, stranger = leftover(run_id), leftover(str(uuid.uuid4()))
+    try:
+        known = tree.strangers_to(run_id)
+        assert stranger.pid in known
+        assert child.pid not in known
+        newcomer = leftover(run_id)
+        assert sorted(marked(run_id, known)) == sorted([child.pid, newcomer.pid])
+        assert set(tree.sweep(run_id, (), known)) == {child.pid, newcomer.pid}
+        assert child.wait(10) < 0
+        assert newcomer.wait(10) < 0
+        assert stranger.poll() is None
+    finally:
+        for process in (child, stranger):
+            process.kill()
+            process.wait(10)
+
+
+async def test_what_an_earlier_life_left_is_found_by_pid_and_start() -> None:
+    child = leftover("")
+    started = started_at(child.pid)
+    assert await end_leftover("no-such-run", child.pid, started - 100) == []  # another process
+    assert child.poll() is None
+    assert await end_leftover("no-such-run", child.pid, started) == [child.pid]
+    assert child.wait(10) < 0
