@@ -235,3 +235,10 @@ async def test_awkward_prompts_arrive_in_a_dialogue(desk: Desk) -> None:
         extra = 1 if name.startswith("command") else 0  # what makes it no command
         assert told["chars"] == len(said.replace("\0", "")) + extra, name
     assert "root:x:0:0" not in desk.bodies()
+
+
+@gemini
+async def test_a_refusal_that_it_keeps_to_itself_is_named_at_the_end(desk: Desk) -> None:
+    """Over ACP it writes its complaints only as it ends: they say why it was silent."""
+    outcome = await desk.ask("@@fake error status=429@@", limits=Limits(8, 60), **ASKING)
+    assert outcome.kind == "rate", outcome
