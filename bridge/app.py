@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -39,7 +39,7 @@ from core.engines.process import Writers
 from core.engines.process import run as run_engine
 from core.errors import BadSettings
 from core.memory.summarise import Summariser
-from core.model import ConversationKey, EngineInfo, Limits, Participant, Project, Said
+from core.model import Attachment, ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
 from core.records import usage
 from core.records.scrub import Scrubber
@@ -47,7 +47,7 @@ from core.records.thread import Records
 from core.redact import redact
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
-from core.turns.house import House, Policy
+from core.turns.house import FileTerms, House, Policy
 from core.turns.rounds import posted
 
 log = structlog.get_logger()
@@ -139,8 +139,21 @@ async def running(
             markdown = redact(markdown)  # whatever is posted goes through here
             return by_name[chat].render(markdown, label) if chat in by_name else (markdown,)
 
+        door = Door(
+            (*settings.access.allow, *also_allow),
+            settings.permissions.approvers,
+            settings.permissions.at_most,
+        )
+
         async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:
-            return await by_name[key.chat].thread(key, limit)
+            said = await by_name[key.chat].thread(key, limit)
+            # Files only of people who may use Moot.
+            return tuple(
+                one if door.allows(one.author) else replace(one, attachments=()) for one in said
+            )
+
+        async def download(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:
+            return await by_name[chat].download(attachment, limit_bytes)
 
         def address(key: ConversationKey, message_id: str) -> str:
             return by_name[key.chat].address(key, message_id) if key.chat in by_name else ""
@@ -168,6 +181,7 @@ async def running(
             run_engine=run_engine,
             voice=render,
             history=history,
+            download=download,
             project_of=ground.project_of,
             channels_of=ground.channels_of,
             sources=all_sources(folder),
@@ -189,11 +203,7 @@ async def running(
         )
         intake = Intake(
             records,
-            Door(
-                (*settings.access.allow, *also_allow),
-                settings.permissions.approvers,
-                settings.permissions.at_most,
-            ),
+            door,
             _intake_policy(settings, names, default, found, ground, house, worker.line),
             render,
             on_turn=worker.wake,
@@ -343,6 +353,12 @@ def _policy(settings: Settings, persona_folder: Path, *, attended: bool) -> Poli
         retries=runs.retries,
         scratch=settings.storage.dir / "scratch",
         persona_folder=persona_folder,
+        files=FileTerms(
+            settings.attachments.enabled,
+            int(settings.attachments.max_file_mb * 1_000_000),
+            settings.attachments.max_files,
+            int(settings.attachments.max_total_mb * 1_000_000),
+        ),
     )
 
 

@@ -88,11 +88,12 @@ class Intake:
         self._on_gone = on_gone
         # Messages that are rows already and were found to be meant for us. The rows would say the
         # same; but the second event of a mention comes just when its run is to start.
-        self._settled: OrderedDict[str, None] = OrderedDict()
+        self._settled: OrderedDict[str, int] = OrderedDict()  # with how many files it had
 
     async def accept(self, event: ChatEvent) -> Reply | None:
         """Take ``event`` in durably; when this returns, it is a row or it changed nothing."""
-        if event.kind == "message" and event.event_id in self._settled:
+        files = len(event.attachments)  # of two events for a message one may not tell them
+        if event.kind == "message" and self._settled.get(event.event_id, -1) >= files:
             log.debug(
                 "event.accepted", kind="message", chat=event.key.chat, event_id=event.event_id
             )
@@ -112,7 +113,7 @@ class Intake:
         if taken.acts.look is not None:
             reply = await self._look(taken.acts, taken.acts.look)
         if taken.settled:
-            self._settled[event.event_id] = None
+            self._settled[event.event_id] = files
             while len(self._settled) > MAX_SETTLED:
                 self._settled.popitem(last=False)
         self._tell(taken.acts)
@@ -236,7 +237,9 @@ class _Taken:
             # Somebody speaks up while the table talks: the next participant reads it.
             messages.add_event(conversation.id, event, addressed=False)
             return
-        message_id, news = messages.add_event(conversation.id, event, addressed=True)
+        message_id, news = messages.add_event(
+            conversation.id, event, addressed=True, admitted=allowed
+        )
         self.settled = True
         if not news:
             return
@@ -266,7 +269,9 @@ class _Taken:
 
     def _edit(self) -> None:
         event = self.event
-        message_id = messages.change_text(event.key, event.message_id, event.text, self.now)
+        message_id = messages.change_text(
+            event.key, event.message_id, event.text, self.now, event.attachments
+        )
         turn = turns.of_prompt(message_id) if message_id else None
         if not message_id or turn is None or not self.intake.door.allows(event.author):
             return

@@ -30,7 +30,8 @@ def without_secrets(event: ChatEvent) -> ChatEvent:
     if event.kind == "button":
         return event
     values = {name: tuple(map(redact, given)) for name, given in event.values.items()}
-    return replace(event, text=redact(event.text), values=values)
+    files = tuple(replace(one, name=redact(one.name)) for one in event.attachments)
+    return replace(event, text=redact(event.text), values=values, attachments=files)
 
 
 def _secrets_of(model: BaseModel) -> Iterator[str]:

@@ -26,6 +26,7 @@ from pydantic_settings.exceptions import SettingsError as Unreadable
 from config.tables import (
     CHANNEL,
     Access,
+    Attachments,
     BudgetEntry,
     Channel,
     Context,
@@ -78,6 +79,7 @@ class Settings(BaseSettings):
     context: Context
     memory: Memory
     permissions: Permissions
+    attachments: Attachments
     pull: PullSettings
     roundtable: Roundtable
     projects: dict[str, Project] = Field(default_factory=dict)

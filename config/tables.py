@@ -219,6 +219,13 @@ class Channel(Section):
     delivery: Delivery = ""
 
 
+class Attachments(Section):
+    enabled: bool
+    max_file_mb: float = Field(gt=0, le=1_000)
+    max_files: int = Field(ge=1, le=100)
+    max_total_mb: float = Field(gt=0, le=5_000)
+
+
 class PullSettings(Section):
     max_followups: int = Field(ge=0, le=5)
     in_run: bool

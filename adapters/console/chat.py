@@ -18,6 +18,7 @@ from adapters.console.render import MAX_CHARS, render
 from adapters.console.room import NoSuchPlace, Room
 from core.errors import ChatBusy, ChatRefused
 from core.model import (
+    Attachment,
     Author,
     ChatEvent,
     ChatLimits,
@@ -237,6 +238,11 @@ class ConsoleChat:
             if not m.ours
         ]
         return tuple(said[-limit:] if limit > 0 else ())
+
+    async def download(self, attachment: Attachment, limit_bytes: int) -> bytes:
+        """See ``Chat.download``: nothing can be attached in a terminal."""
+        del limit_bytes
+        raise ChatRefused(f"there are no files in this room, so {attachment.name} is in none")
 
     async def direct(self, person: str) -> ConversationKey | None:  # noqa: ARG002
         """See ``Chat.direct``: whoever sits here sees the whole room."""

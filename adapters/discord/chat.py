@@ -11,7 +11,7 @@ import aiohttp
 import discord
 import structlog
 
-from adapters.discord import history
+from adapters.discord import files, history
 from adapters.discord.checks import INTENT_FIX, TOKEN_FIX, checks
 from adapters.discord.client import MootClient, point_at
 from adapters.discord.events import CHAT
@@ -22,7 +22,7 @@ from adapters.discord.posting import Poster
 from adapters.discord.receiving import Receiver
 from adapters.discord.render import MAX_UNITS, render
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
-from core.model import ChatLimits, Check, ConversationKey, Post, Posted, Said
+from core.model import Attachment, ChatLimits, Check, ConversationKey, Post, Posted, Said
 from core.ports import Accept
 
 log = structlog.get_logger(__name__)
@@ -130,7 +130,7 @@ class DiscordChat:
         client = self._client
         if client is None:
             raise ChatBusy(1.0, "not connected to Discord")
-        return await history.thread(client, key, limit, Lookups(client).me())
+        return await history.thread(client, key, limit, Lookups(client))
 
     async def direct(self, person: str) -> ConversationKey | None:
         """See ``Chat.direct``."""
@@ -140,6 +140,10 @@ class DiscordChat:
         async with answered(DOCTOR_S):
             channel = await client.create_dm(discord.Object(int(person)))
         return ConversationKey(CHAT, "", str(channel.id), "")
+
+    async def download(self, attachment: Attachment, limit_bytes: int) -> bytes:
+        """See ``Chat.download``; the token goes to the API only."""
+        return await files.download(self._client, attachment, limit_bytes, self._config.api_url)
 
     def address(self, key: ConversationKey, message_id: str = "") -> str:
         """See ``Chat.address``. Discord shows such a link as a mention of the thread."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import discord
 
+from adapters.discord.files import attachments
 from adapters.discord.wording import Me, name_of, readable
 from core.model import Author, ChatEvent, ConversationKey, Said
 
@@ -128,6 +129,7 @@ def message_event(
         in_thread=bool(place.thread),
         public=place.public,
         apart=place.apart,
+        attachments=attachments(message),
     )
 
 
@@ -139,7 +141,7 @@ def edit_event(
     ``before`` is the message as it was, where known. The time of the edit is part of the event's
     id, so an update that repeats an old edit is that edit again.
     """
-    if message.edited_at is None or (before is not None and before.content == message.content):
+    if message.edited_at is None or (before is not None and _same(before, message)):
         return None
     event = message_event(message, place, me, author)
     if event is None:
@@ -158,7 +160,14 @@ def edit_event(
         in_thread=event.in_thread,
         public=event.public,
         apart=event.apart,
+        attachments=event.attachments,
     )
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Whether neither the words nor the files of a message changed."""
+    files = [[file.id for file in message.attachments] for message in (before, after)]
+    return before.content == after.content and files[0] == files[1]
 
 
 def delete_event(
@@ -182,15 +191,19 @@ def delete_event(
     )
 
 
-def said(message: Any, me: Me) -> Said | None:
-    """A message out of a thread's history; ``None`` for our own and for notices."""
+def said(message: Any, me: Me, author: Author | None = None) -> Said | None:
+    """A message out of a thread's history; ``None`` for our own and for notices.
+
+    ``author`` as for ``message_event``.
+    """
     if message.author.id == me.user_id or message.type not in WRITTEN:
         return None
     return Said(
         message_id=str(message.id),
-        author=author_of(message.author, webhook=bool(message.webhook_id)),
+        author=author or author_of(message.author, webhook=bool(message.webhook_id)),
         text=readable(message, me),
         sent_at=message.created_at.timestamp(),
+        attachments=attachments(message),
     )
 
 

@@ -152,7 +152,7 @@ def _translated(method: str, answer: Any) -> ChatBusy | ChatUnsure | ChatRefused
     fields = data if isinstance(data, dict) else {}
     code = str(fields.get("error") or "")
     if status == 429 or code in BUSY:
-        return ChatBusy(_retry_after(getattr(answer, "headers", {}) or {}))
+        return ChatBusy(retry_after(getattr(answer, "headers", {}) or {}))
     if status >= 500 or code in UNSURE or not code:
         return ChatUnsure(f"Slack is in trouble ({code or status}) at {method}.")
     if code == "missing_scope":
@@ -165,7 +165,8 @@ def _translated(method: str, answer: Any) -> ChatBusy | ChatUnsure | ChatRefused
     return ChatRefused(why, code)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float:
+def retry_after(headers: Mapping[str, str]) -> float:
+    """How long an answer asks to wait, in seconds."""
     lower = {k.lower(): v for k, v in headers.items()}
     try:
         wait_s = float(lower.get("retry-after", DEFAULT_RETRY_AFTER_S))

@@ -12,7 +12,7 @@ import aiohttp
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential
 
-from adapters.slack import doctor, history, layout
+from adapters.slack import doctor, files, history, layout
 from adapters.slack.api import BAD_LAYOUT, GONE, Api
 from adapters.slack.events import Directory, Identity, ids_in, ours, to_said
 from adapters.slack.inbox import Inbox
@@ -22,7 +22,7 @@ from adapters.slack.places import permalink
 from adapters.slack.render import MAX_BYTES, render
 from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
-from core.model import ChatLimits, Check, ConversationKey, Post, Posted, Said
+from core.model import Attachment, ChatLimits, Check, ConversationKey, Post, Posted, Said
 from core.ports import Accept
 
 log = structlog.get_logger()
@@ -232,6 +232,10 @@ class SlackChat:
         known: Directory = await self._people.look_up(me, users, channels)
         said = (to_said(message, me, known) for message in found)
         return tuple(s for s in said if s is not None)
+
+    async def download(self, attachment: Attachment, limit_bytes: int) -> bytes:
+        """See :meth:`core.ports.Chat.download`; needs the scope files:read."""
+        return await files.download(self._api, attachment, limit_bytes)
 
     def address(self, key: ConversationKey, message_id: str = "") -> str:
         """See :meth:`core.ports.Chat.address`."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from adapters.slack.files import attachments
 from adapters.slack.text import GROUP, Names, mentioned_people, plain, raw_text
 from core.model import Author, ChatEvent, ConversationKey, Said
 
@@ -131,6 +132,7 @@ def _message(message: Json, channel: str, me: Identity, known: Directory) -> Cha
         mentions_others=bool(set(mentioned) - {me.user_id} or GROUP.search(raw)),
         direct=channel.startswith("D"),
         in_thread=bool(thread and thread != ts),
+        attachments=attachments(message),
     )
 
 
@@ -223,7 +225,7 @@ def to_said(message: Json, me: Identity, known: Directory) -> Said | None:
     if message.get("subtype") not in SPOKEN:
         return None
     text = plain(raw_text(message), me.user_id, known.names())
-    return Said(ts, speaker(message, me, known), text, float(ts))
+    return Said(ts, speaker(message, me, known), text, float(ts), attachments(message))
 
 
 def ids_in(message: Json) -> tuple[str, ...]:

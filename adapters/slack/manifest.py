@@ -12,6 +12,7 @@ SCOPES: Mapping[str, str] = {
     "channels:read": "know the names of public channels",
     "chat:write": "answer",
     "commands": "slash commands",
+    "files:read": "read the files that people attach",
     "groups:history": "read threads in private channels",
     "groups:read": "know the names of private channels",
     "im:history": "read direct messages",

@@ -15,7 +15,7 @@ from core.context.sections import BY_NAME, conversed
 from core.model import ContextPack, Section, Told
 
 SPOKEN = ("recent", "latest")
-ALWAYS = ("role",)  # the participant's standing is told every time
+ALWAYS = ("files", "role")  # where files are in this run, and the participant's standing
 KEPT_MESSAGES = 2_000  # of the newest ones a session's knowledge is kept; older ones are told again
 HEADINGS = {"recent": "Recent conversation: what is new", "latest": "Said since then"}
 

@@ -78,14 +78,18 @@ def _assemble(request: PackRequest, facts: PackFacts) -> ContextPack:
     asked = _asked(request, facts)
     own_words = asked is not None and asked.author_name == request.asker
     asker = speakers.label(asked) if asked and own_words else ""
-    own_part = (sections.persona(request), sections.role(request, asker))
+    own_part = {
+        "persona": sections.persona(request),
+        "files": sections.files(request),
+        "role": sections.role(request, asker),
+    }
 
-    own_chars = sum(len(text) + JOINT for text in own_part if text)
+    own_chars = sum(len(text) + JOINT for text in own_part.values() if text)
     own = _own_reserve(request, facts, draft.left, own_chars, latest)
     dropped = _share(draft, offered, facts, own, recent)
     told = _converse(draft, "recent", facts, recent, draft.left - own)
-    draft.put("persona", own_part[0])
-    draft.put("role", own_part[1])
+    for name, text in own_part.items():
+        draft.put(name, text)
     told = (*told, *_converse(draft, "latest", facts, latest, draft.left))
     if draft.over > 0:
         notes.append(

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.model import Parity, ParityPart, ParitySeat
 
-OWN = frozenset(("latest", "persona", "role", "update"))
+OWN = frozenset(("latest", "persona", "files", "role", "update"))
 """Sections that belong to one participant, and differ by their nature."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.context.attached import files_body, nothing_else
 from core.context.budget import Want
 from core.context.frame import fit, one_line, theirs
 from core.context.roundtable import POSITION, roundtable_part
@@ -64,6 +65,7 @@ TABLE: tuple[Place, ...] = (
     Place("recent", "Recent conversation", 0),
     Place("latest", "Said since then", 0, shared=False),
     Place("persona", "How you work", 0, shared=False),
+    Place("files", "Files", 0, shared=False),
     Place("role", "You", 0, shared=False),
 )
 BY_NAME: Mapping[str, Place] = {place.name: place for place in TABLE}
@@ -143,6 +145,15 @@ def persona(request: PackRequest) -> str:
         )
         blocks.append(f"{head}\n{theirs(request.persona_text.strip())}")
     return titled("persona", "\n\n".join(blocks)) if blocks else ""
+
+
+def files(request: PackRequest) -> str:
+    """What people attached, and where it is in this run; "" for nothing."""
+    alone = nothing_else(request.prompt)
+    body = files_body(
+        request.files, request.files_folder, asked=request.prompt_message_id, alone=alone
+    )
+    return titled("files", body) if body else ""
 
 
 def role(request: PackRequest, asker: str = "") -> str:

@@ -1,4 +1,6 @@
-"""Ollama: a local model behind an HTTP API. PURE but for ``$OLLAMA_HOST``, read once.
+"""Ollama: a local model behind an HTTP API.
+
+PURE but for ``$OLLAMA_HOST``, read once, and the images of a task.
 
 There are no sessions and no tools: the whole conversation is in the pack, and the model can only
 answer. The window is set so that the pack fits, for Ollama silently drops the front of a prompt
@@ -7,9 +9,12 @@ that does not (the role, the rules, the task), and the model then invents an ans
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from core.errors import BadInput, PromptTooLong
@@ -20,6 +25,7 @@ _DEFAULT = "http://127.0.0.1:11434"
 _SMALLEST_WINDOW, _LARGEST_WINDOW = 4_096, 131_072
 _ANSWER_TOKENS = 2_048
 _STEP = 1_024
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -33,6 +39,7 @@ class Ollama:
         memory_mb=0,
         system_prompt=True,
         local=True,
+        reads_files=False,
         permissions=frozenset(PERMISSIONS),  # it has no tools, so it is held to anything
     )
 
@@ -41,34 +48,41 @@ class Ollama:
         self.base = address(config.base_url or os.environ.get("OLLAMA_HOST", "") or _DEFAULT)
 
     def start(self, task: EngineTask) -> HttpCall:
-        """See ``core.ports.Engine``: asks for the model first where none is named."""
+        """See ``core.ports.Engine``: asks for the model first where none is named.
+
+        What is text in a task's files stands in its context; images are read here.
+        """
+        images = images_of(task)
         if model := task.model or self.config.model:
-            return self._look(task, model)
+            return self._look(task, model, images)
 
         def choose(_: int, body: bytes) -> HttpCall:
             names = models(body)
             if not names:
                 raise BadInput(f"Ollama at {self.base} has no model yet: `ollama pull NAME`.")
-            return self._look(task, names[0])
+            return self._look(task, names[0], images)
 
         return HttpCall("GET", f"{self.base}/api/tags", b"", then=choose)
 
-    def _look(self, task: EngineTask, model: str) -> HttpCall:
-        """Ask how much the model can hold, then ask it."""
+    def _look(self, task: EngineTask, model: str, images: Sequence[bytes]) -> HttpCall:
+        """Ask how much the model can hold and whether it sees, then ask it."""
 
         def ask(_: int, body: bytes) -> HttpCall:
-            return self._chat(task, model, window_of(body))
+            prompt = _message(task, model, images if sees(body) else (), len(images))
+            return self._chat(task, model, window_of(body), prompt)
 
         asked = json.dumps({"model": model}).encode()
         return HttpCall("POST", f"{self.base}/api/show", asked, _JSON, then=ask)
 
-    def _chat(self, task: EngineTask, model: str, largest: int) -> HttpCall:
+    def _chat(
+        self, task: EngineTask, model: str, largest: int, prompt: Mapping[str, Any]
+    ) -> HttpCall:
         fewest, most = tokens(task.context + task.prompt)
         if largest and fewest + _STEP // 4 > largest:
             raise PromptTooLong(f"about {fewest} tokens, but {model} holds {largest}")
         wanted = -(-(most + _ANSWER_TOKENS) // _STEP) * _STEP
         window = min(max(wanted, _SMALLEST_WINDOW), largest or _LARGEST_WINDOW, _LARGEST_WINDOW)
-        messages = [{"role": "user", "content": task.prompt.replace("\0", "")}]
+        messages = [prompt]
         if task.context:
             messages.insert(0, {"role": "system", "content": task.context})
         body = {
@@ -154,6 +168,31 @@ class OllamaReader(LineReader):
             else:
                 self.fail("crashed", end.detail or "the answer broke off before its end")
         return end
+
+
+def images_of(task: EngineTask) -> list[bytes]:
+    """What of a task's files is an image that models take, by what it begins with. Blocking."""
+    held = (Path(path).read_bytes() for path in task.files)
+    return [data for data in held if data.startswith(_IMAGES) or data[8:12] == b"WEBP"]
+
+
+def _message(task: EngineTask, model: str, images: Sequence[bytes], there: int) -> dict[str, Any]:
+    """The question, with the images where the model takes them; else it is told of them."""
+    prompt = task.prompt.replace("\0", "")
+    if there and not images:
+        prompt += f"\n\n[{there} attached image(s) cannot be shown: {model} takes no images.]"
+    message: dict[str, Any] = {"role": "user", "content": prompt}
+    if images:
+        message["images"] = [base64.b64encode(data).decode() for data in images]
+    return message
+
+
+def sees(body: bytes) -> bool:
+    """Whether a model takes images, from an answer to ``/api/show``."""
+    try:
+        return "vision" in (get(json.loads(body), "capabilities") or ())
+    except (ValueError, TypeError):
+        return False
 
 
 def address(text: str) -> str:

@@ -6,6 +6,7 @@ platforms are opaque strings.
 
 from core.model.asked import Asked, AskedState, Grant, Ruling
 from core.model.context import (
+    Brought,
     Candidate,
     ContextPack,
     DeliveryMode,
@@ -129,6 +130,7 @@ __all__ = [
     "AuthorKind",
     "Branch",
     "BranchState",
+    "Brought",
     "Button",
     "ButtonStyle",
     "Candidate",

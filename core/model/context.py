@@ -230,6 +230,29 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
+class Brought:
+    """A file of a message, as one run has it.
+
+    Attributes:
+        message_id: the record id of the message that it was attached to.
+        name: what whoever sent it called it (data).
+        size: in bytes, as far as it is known.
+        file: its name in the run's folder for files ("" = it is not there).
+        why: why it is not there, in words of ours.
+        text: what stands in it, or its beginning, for an engine that reads no files.
+        left_chars: how much of that is left out.
+    """
+
+    message_id: int
+    name: str
+    size: int = 0
+    file: str = ""
+    why: str = ""
+    text: str = ""
+    left_chars: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PackRequest:
     """What is asked of ``build_context_pack``.
 
@@ -253,6 +276,8 @@ class PackRequest:
         token_factor: what the estimate is corrected by for this engine.
         ruled: what people decided, while no process was there to hear it, of what the agent had
             asked for in an earlier attempt; a line each, safe to be shown.
+        files / files_folder: what people attached to the messages told, and the absolute path of
+            the folder that they are in for this run.
     """
 
     prompt: str
@@ -278,6 +303,8 @@ class PackRequest:
     order: Order = "sequential"
     positions: tuple[str, ...] = ()
     ruled: tuple[str, ...] = ()
+    files: tuple[Brought, ...] = ()
+    files_folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

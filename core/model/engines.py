@@ -23,6 +23,7 @@ class EngineTraits:
         rests: has a quota: where it is used up, the engine is not asked before it comes back.
         memory_mb: what the processes of one run hold at their peak (0: none on this host).
         cores: how many cores one run keeps busy by itself (0: it mostly waits for its model).
+        reads_files: it has tools to read files with; else what they hold stands in its pack.
     """
 
     system_prompt: bool = False
@@ -34,6 +35,7 @@ class EngineTraits:
     rests: bool = True
     memory_mb: int = 250
     cores: float = 0.0
+    reads_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ class EngineTask:
         passing: a job that needs no tools, and whose session nobody goes on with: an engine that
             can gives it none, and keeps nothing of it on disk.
         attempt: how often this was tried before in this run: each attempt is a session of its own.
+        files: absolute paths of what people attached, all in one folder below ``scratch``: the
+            run may read them, whatever its permission.
         asks: people can be asked while it works (``EngineRequest``). In the mode ``ask`` it always
             is so; in another one it is about the agent's questions only. Where it is not, tools
             that would wait for a person are switched off.
@@ -112,6 +116,12 @@ class EngineTask:
     passing: bool = False
     asks: bool = False
     attempt: int = 0
+    files: tuple[str, ...] = ()
+
+    @property
+    def files_folder(self) -> str:
+        """The absolute path of the folder that ``files`` are in; "" where there are none."""
+        return self.files[0].rpartition("/")[0] if self.files else ""
 
     @property
     def mark(self) -> str:

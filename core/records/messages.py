@@ -9,6 +9,7 @@ from peewee import SQL, fn
 
 from core.keywords import index_text
 from core.model import (
+    Attachment,
     AuthorKind,
     ChatEvent,
     Conversation,
@@ -17,7 +18,7 @@ from core.model import (
     Participant,
     Said,
 )
-from core.records import sessions
+from core.records import files, sessions
 from core.records.changes import is_gone, note_deletion, note_edit
 from core.records.derived import forget
 from core.records.prepared import Prepared
@@ -124,7 +125,7 @@ def add_event(
     News is a first delivery, or a second one that names us where the first was not addressed: some
     workspaces send a mention as two events, and either may come alone. A repeat of what somebody
     said to the table does not become a question once the table is over. Not ``admitted`` is what
-    nobody waits for: its author may not use Moot.
+    nobody waits for: its author may not use Moot, and its files are not fetched.
     """
     found = _same_message.first(
         event_id=event.event_id, conversation=conversation_id, platform_id=event.message_id
@@ -136,6 +137,8 @@ def add_event(
             MessageRow.change(found.id, addressed=True)
         if found.event_id is None and not _by_event.first(event_id=event.event_id):
             MessageRow.change(found.id, event_id=event.event_id, admitted=admitted)
+        if admitted and found.deleted_at is None:
+            files.note(conversation_id, found.id, event.attachments)
         return found.id, news
     row = MessageRow.create(
         conversation=conversation_id,
@@ -150,6 +153,8 @@ def add_event(
         admitted=admitted,
     )
     _index(row.id, event.text)
+    if admitted:
+        files.note(conversation_id, row.id, event.attachments)
     return row.id, True
 
 
@@ -175,7 +180,9 @@ def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
             (MessageRow.conversation == conversation_id)
             & (MessageRow.platform_id == item.message_id)
         ):
-            _index(MessageRow.create(**values).id, item.text)
+            row = MessageRow.create(**values)
+            _index(row.id, item.text)
+            files.note(conversation_id, row.id, item.attachments)
 
 
 def add_answer(
@@ -220,14 +227,24 @@ def last_of(conversation_id: int, turn_id: int, seat: Participant) -> int:
     return int(found or 0)
 
 
-def change_text(key: ConversationKey, platform_id: str, text: str, now: float) -> int | None:
-    """An edit in chat: the newest text counts. Returns the message's id if it is known."""
+def change_text(
+    key: ConversationKey,
+    platform_id: str,
+    text: str,
+    now: float,
+    attachments: Iterable[Attachment] = (),
+) -> int | None:
+    """An edit in chat: the newest text counts, and the files it has now.
+
+    Returns the message's id if it is known.
+    """
     row = _heard(key, platform_id)
     if row is None:
         return None
     MessageRow.update(text=text, edited_at=now).where(MessageRow.id == row.id).execute()
     _index(row.id, text)
     forget([row.id])
+    files.keep_only(row.id, attachments)
     note_edit(row.conversation_id)
     return row.id
 
@@ -248,6 +265,7 @@ def erase(message_id: int, now: float) -> None:
     MessageRow.change(message_id, text="", deleted_at=now)
     MessageIndex.delete().where(MessageIndex.rowid == message_id).execute()
     forget([message_id])
+    files.forget(message_id)
 
 
 def _heard(key: ConversationKey, platform_id: str) -> MessageRow | None:

@@ -100,7 +100,8 @@ def ways_to_ask(
     short = replace(
         pack,
         reason="follow-up in the same session",
-        sections=(),
+        # The folder is another one in each run.
+        sections=tuple(section for section in pack.sections if section.name == "files"),
         conversation=(),
         message_ids=(),
         announced=(),

@@ -12,7 +12,9 @@ from core.context.terms import HouseTerms
 from core.control import Place, Room, Slots, choose
 from core.desk import Desk
 from core.engines.process import Writers
+from core.errors import ChatRefused
 from core.model import (
+    Attachment,
     Conversation,
     ConversationKey,
     EngineEvent,
@@ -80,6 +82,21 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class FileTerms:
+    """What of the files that people attach is fetched for one turn; sizes in bytes."""
+
+    enabled: bool = True
+    max_file_bytes: int = 20_000_000
+    max_files: int = 10
+    max_total_bytes: int = 50_000_000
+
+
+async def _nowhere(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:
+    del attachment, limit_bytes
+    raise ChatRefused(f"there is no {chat} to fetch it from")
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """What the turn path needs of the settings. Sizes in characters.
 
@@ -102,13 +119,15 @@ class Policy:
     roundtable: Permission = "plan"
     attended: bool = True
     sessions: bool = True
+    files: FileTerms = FileTerms()
 
 
 @dataclass(frozen=True, slots=True)
 class House:
     """Everything a turn needs, put together once by ``bridge.app``.
 
-    ``channels_of`` names the channels of a project, as ``chat:channel``. Without ``pulls`` every
+    ``channels_of`` names the channels of a project, as ``chat:channel``; ``download`` is
+    ``Chat.download`` of the chat of that name. Without ``pulls`` every
     engine Pulls by markers only.
     """
 
@@ -128,6 +147,7 @@ class House:
     desk: Desk = field(default_factory=Desk)
     pulls: PullServer | None = None
     purse: Purse = field(default_factory=Purse)
+    download: Callable[[str, Attachment, int], Awaitable[bytes]] = _nowhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from core.ports import Engine
 from core.records import runs
 from core.turns.asked import cannot_be_held
 from core.turns.asking import IN_USE, Asking, Sitting
+from core.turns.files import FOLDER
 from core.turns.house import House
 from core.turns.in_run import InRun
 from core.turns.patience import ask_patiently
@@ -79,6 +80,9 @@ class Question:
             scratch=str(how.scratch),
             permission=how.request.permission,
             model=seat.model,
+            files=tuple(
+                str(how.scratch / FOLDER / one.file) for one in how.request.files if one.file
+            ),
             asks=self.house.policy.attended
             and (self.turn.kind == "ask" or how.request.permission == "ask"),
         )

@@ -35,11 +35,13 @@ from core.model import (
 )
 from core.permissions import held_to, lowest
 from core.pull import identity
-from core.records import parked, runs, sessions
+from core.records import files, parked, runs, sessions
+from core.records.files import Kept
 from core.table import speaker
 from core.turns.asked import say_held
 from core.turns.asking import Sitting, session_key, ways_to_ask
 from core.turns.budgets import in_all, may_open, note
+from core.turns.files import FOLDER, Files
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
@@ -63,6 +65,7 @@ class Table:
     house: House
     cancel: asyncio.Event
     factors: Mapping[str, float]
+    files: Files
     lease: Lease | None = None  # the slot of the step being taken
     found: dict[tuple[int, int], Found] = field(default_factory=dict[tuple[int, int], Found])
 
@@ -106,8 +109,11 @@ class Table:
             request = replace(request, ruled=ruled)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
-        facts, sitting = await self.gather.facts(step.round, self._sitting(request))
-        pack = build_context_pack(request, facts)
+        find = self._sitting(request)
+        facts, (sitting, there) = await self.gather.facts(
+            step.round, lambda: (find(), files.of_conversation(self.conversation.id))
+        )
+        request, pack = await self._packed(request, facts, there, scratch)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
         renewed = self.gather.renewed(step.round)
@@ -207,6 +213,25 @@ class Table:
             input_tokens=outcome.usage.input_tokens,
             output_tokens=outcome.usage.output_tokens,
         )
+
+    async def _packed(
+        self, request: PackRequest, facts: PackFacts, there: Sequence[Kept], scratch: Path
+    ) -> tuple[PackRequest, ContextPack]:
+        """The pack, with the files of what it tells fetched into the run's own folder.
+
+        ``there`` are the files of the conversation.
+        """
+        pack = build_context_pack(request, facts)
+        if not there:
+            return request, pack
+        traits = self._traits(request.participant)
+        reads = traits is None or traits.reads_files
+        brought = await self.files.bring(
+            there, pack, scratch, self.cancel, reads=reads, budget_chars=request.budget_chars
+        )
+        folder = str(scratch / FOLDER) if reads else ""
+        request = replace(request, files=brought, files_folder=folder)
+        return request, build_context_pack(request, facts)
 
     async def _request(self, step: Step, seat: Participant) -> PackRequest:
         table = self.turn.kind == "roundtable"

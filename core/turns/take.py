@@ -19,6 +19,7 @@ from core.model import (
 from core.records import messages
 from core.redact import redact
 from core.table import next_steps, speaker
+from core.turns.files import Files
 from core.turns.gather import Gather
 from core.turns.house import House, Ready
 from core.turns.rounds import Standing, Teller, go_on, reckoned
@@ -56,12 +57,16 @@ async def take_turn(
         persona_folder=house.policy.persona_folder,
         notes=notes,
     )
-    table = Table(turn, conversation, project, gather, house, asyncio.Event(), ready.factors)
+    files = Files(house, turn, conversation)
+    table = Table(turn, conversation, project, gather, house, asyncio.Event(), ready.factors, files)
     if turn.kind == "roundtable" and await _is_held(table):
         house.wake_delivery()
         log.info("turn.held", turn=turn.id, conversation=conversation.id)
         return "held"
-    await _Seats(table, stops, ready, lease).run()
+    try:
+        await _Seats(table, stops, ready, lease).run()
+    finally:
+        await files.close()
     teller = Teller(project, house.voice, time.time())
     state = await house.records.insist(end_of_turn, turn.id, teller)
     house.wake_delivery()
@@ -195,7 +200,14 @@ async def _catch_up(conversation: Conversation, house: House) -> tuple[str, ...]
         return ("the thread's earlier messages could not be read",)
 
     def write() -> None:
-        clean = [replace(item, text=redact(item.text)) for item in said]
+        clean = [
+            replace(
+                item,
+                text=redact(item.text),
+                attachments=tuple(replace(one, name=redact(one.name)) for one in item.attachments),
+            )
+            for item in said
+        ]
         messages.add_history(conversation.id, conversation.key.chat, clean)
         messages.set_caught_up(conversation.id)
 

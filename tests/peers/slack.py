@@ -23,6 +23,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 from aiohttp import WSMsgType, web
 
+from tests.peers.files import FileStore
 from tests.peers.local_slack import LocalSlack, need
 from tests.peers.slack_api import Call, Fault, WebApi
 from tests.peers.slack_delivery import Deliveries, Json, sign
@@ -35,7 +36,8 @@ TEAM, BOT, CI_BOT = "T01TEAM", "U0BOT", "U0CIBOT"
 ALICE, BOB, GUEST = "U01ALICE", "U02BOB", "U03GUEST"
 GENERAL, DEV, ELSEWHERE = "C01GENERAL", "C02DEV", "C03ELSEWHERE"
 SCOPES = (
-    "app_mentions:read,channels:history,channels:read,chat:write,commands,groups:history,"
+    "app_mentions:read,channels:history,channels:read,chat:write,commands,files:read,"
+    "groups:history,"
     "groups:read,im:history,im:read,mpim:history,mpim:read,users:read"
 )
 MOOT = {
@@ -102,6 +104,7 @@ class LoopbackSlack:
         self._http_target = http_target
         self._ack_timeout_s = ack_timeout_s
         self._acting = asyncio.Lock()
+        self.files = FileStore(token=self.bot_token)
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -138,11 +141,13 @@ class LoopbackSlack:
         site = web.Application(client_max_size=32 * 2**20)
         site.router.add_route("*", "/api/{method}", self.api.answer)
         site.router.add_get("/link/{ticket}", self.events.link)
+        site.router.add_get("/files-pri/{ident}", self.files.answer)
         runner = web.AppRunner(site, shutdown_timeout=0.2)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.api.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
         self.api_url = f"{self.api.url}/api/"
+        self.files.base = f"{self.api.url}/files-pri"
         return runner
 
     def env(self) -> dict[str, str]:
@@ -204,6 +209,21 @@ class LoopbackSlack:
             finally:
                 self.events.amend = {}
         return str(made["message"]["ts"])
+
+    def file(self, name: str, data: bytes = b"", *, size: int = -1, **how: Any) -> Json:
+        """A file in the store, as Slack tells of it; ``size`` as it is said to be."""
+        ident = f"F{len(self.files.files):08}"
+        url = self.files.put(ident, data, **how)
+        told = len(data) if size < 0 else size
+        return {"id": ident, "name": name, "mimetype": "text/plain", "size": told,
+                "url_private": url, "url_private_download": url}  # fmt: skip
+
+    async def share(self, text: str, *files: Json, **where: Any) -> str:
+        """Write a message with files."""
+        amend = {"subtype": "file_share", "files": list(files)}
+        ts = await self.say(text, amend=amend, **where)
+        self.api.shared[where.get("channel", GENERAL), ts] = list(files)
+        return ts
 
     async def mention(self, text: str, **where: Any) -> str:
         return await self.say(f"<@{BOT}> {text}", **where)

@@ -94,6 +94,7 @@ class WebApi:
         self._http = http
         self._metadata: dict[tuple[str, str], Json] = {}
         self._attachments: dict[tuple[str, str], Any] = {}
+        self.shared: dict[tuple[str, str], list[Json]] = {}  # the files of messages
         self._tombstones: dict[str, set[str]] = {}
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -279,6 +280,8 @@ class WebApi:
         for message in found:
             key = (channel, message["ts"])
             message["attachments"] = self._attachments.get(key, message.get("attachments") or [])
+            if files := self.shared.get(key):
+                message.update(subtype="file_share", files=files)
             if key in self._metadata:
                 message["metadata"] = self._metadata[key]
         return found

@@ -17,7 +17,7 @@ from core.context.modes import MODES
 from core.context.pack import build_context_pack, estimate_tokens, receipt
 from core.context.rules import EXAMPLES, KIND_HELP, MAX_RULES_CHARS
 from core.context.sections import BY_NAME, TABLE, platform_rules
-from core.model import Candidate, Participant, Pull
+from core.model import Brought, Candidate, Participant, Pull
 from core.pull import KINDS, problem, split_markers
 from tests.unit.packs import (
     ARCHITECT,
@@ -63,9 +63,11 @@ def test_every_section_stands_in_the_tables_order():
     sources = {place.name: Candidate(("part",)) for place in TABLE if place.weight}
     sources["retrieval"] = Candidate(("part",), available="3 chunks of this channel")
     facts = some_facts(human(1, "hello"), sources=sources, fresh=(agent(2, "hi"),))
-    pack = build_context_pack(a_request(mode="full", persona_text="Design.", rounds=1), facts)
+    sent = (Brought(1, "a.log", file="1-a.log"),)
+    request = a_request(mode="full", persona_text="Design.", rounds=1, files=sent)
+    pack = build_context_pack(request, facts)
     assert names(pack) == [name for name in order if name != "retrieval"]
-    assert [s.name for s in pack.sections if not s.shared] == ["latest", "persona", "role"]
+    assert [s.name for s in pack.sections if not s.shared] == ["latest", "persona", "files", "role"]
     tiers = {p.name: p.tier for p in TABLE if p.name != "retrieval"}
     assert {s.name: s.tier for s in pack.sections} == tiers
 

@@ -74,6 +74,8 @@ class Claude:
         argv += ["--verbose", "--include-partial-messages", *_held_to(task)]
         if dialogue:
             argv += ["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]
+        if task.files:
+            argv += ["--add-dir", task.files_folder]
         files: dict[str, bytes] = {}
         if task.pulls:
             # Beside the user's own servers. Written to a private file: argv is for all to see.

@@ -51,6 +51,8 @@ class Gemini:
         argv += ["--approval-mode", _MODES[task.permission]]
         if model := task.model or self.config.model:
             argv += ["-m", model]
+        if task.files:
+            argv += ["--include-directories", task.files_folder]
         files: dict[str, bytes] = {}
         if asks:
             files[POLICY_FILE] = POLICY.encode()

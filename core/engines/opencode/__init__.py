@@ -73,7 +73,9 @@ class OpenCode:
         """
         asks = task.permission == "ask"
         config = {**_CONFIG, **(_ASKING if asks else {})}
-        may = dict(_PERMISSIONS[task.permission])
+        may: dict[str, Any] = dict(_PERMISSIONS[task.permission])
+        if task.files:
+            may["external_directory"] = {f"{task.files_folder}/*": "allow"}
         if task.pulls:
             config["mcp"] = {"moot": mcp_server(task.pulls)}
             may["moot_*"] = "allow"

@@ -63,6 +63,7 @@ class Rehearsal:
             "session": task.resume or str(uuid.uuid5(_SPACE, task.mark)),
             "resumed": bool(task.resume),
             "asks": task.asks,
+            "files": list(task.files),
         }
         # -I and -S: nothing from the working folder or the environment is imported, and it
         # starts faster.

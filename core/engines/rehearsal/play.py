@@ -20,6 +20,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``lines=200``         that many numbered lines after the answer
 ``show=context``      the context it was given, quoted word for word, after the answer
 ``show=session``      what was asked in its session before, quoted, after the answer
+``show=files``        name, mode and beginning of each attached file, read where it was told it is
 ``becomes=NEW``       goes on under another session id
 ``pull="KIND: Q"``    ends the answer with a pull marker
 ``block="plan ..."``  ends the answer with that block; ``\\n`` breaks a line, ``||`` begins another
@@ -70,6 +71,7 @@ class Task(TypedDict):
     resumed: bool
     asks: NotRequired[bool]
     said: NotRequired[list[str]]
+    files: NotRequired[list[str]]
 
 
 DIRECTIVE = re.compile(r"@@rehearse\b((?:[^@]|@(?!@))*)@@")
@@ -254,6 +256,8 @@ def compose(task: Task, order: dict[str, str], question: str) -> str:
         answer += f"\n\n{order['env']}: {'not set' if value is None else f'set, {len(value)}'}"
     if order.get("show") == "session":
         answer += "\n\n" + "\n".join(f"> {said}" for said in task.get("said", ()))
+    if order.get("show") == "files":
+        answer += "\n\n" + "\n".join(look(Path(path)) for path in task.get("files", ()))
     if "lines" in order:
         answer += "\n\n" + "\n".join(f"line {n}" for n in range(1, int(order["lines"]) + 1))
     if order.get("show") == "context":  # as a quotation: blocks and markers in it do nothing
@@ -263,6 +267,13 @@ def compose(task: Task, order: dict[str, str], question: str) -> str:
     if "pull" in order:
         answer += f"\n\n<!-- pull:{order['pull']} -->"
     return answer
+
+
+def look(path: Path) -> str:
+    """What there is of an attached file: its name, its mode and its folder's, how it begins."""
+    modes = f"{path.stat().st_mode & 0o777:o} in {path.parent.stat().st_mode & 0o777:o}"
+    head = path.read_bytes()[:60].decode("utf-8", "replace").replace("\n", " ")
+    return f"> {path.name} ({modes}): {head}"
 
 
 def leave_children(order: dict[str, str]) -> None:

@@ -103,6 +103,9 @@ class AttachmentRow(Table):
     mime = TextField(default="")
     size = IntegerField(default=0)  # bytes, as the platform says
     url = TextField(default="")  # where the platform keeps it
+    # Of its message.
+    conversation = IntegerField(default=0, index=True, constraints=[SQL("DEFAULT 0")])
+    told = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])  # that it cannot be fetched
 
     class Meta:
         table_name = "attachment"

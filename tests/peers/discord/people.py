@@ -139,6 +139,27 @@ class Person:
         )
         return str(message.id)
 
+    def share(self, channel: Id, text: str, *files: dict[str, Any], reply_to: Id = "") -> str:
+        """Write a message with files (see ``file``)."""
+        backend = self._world.backend
+        place = backend.get_channel(int(channel))
+        reference = None
+        if reply_to:
+            reference = {"channel_id": str(channel), "message_id": str(reply_to)}
+        message = backend.create_message(
+            place.id, self._id, text, reference=reference, attachments=list(files)
+        )
+        return str(message.id)
+
+    def file(
+        self, channel: Id, name: str, data: bytes = b"", *, size: int = -1, **how: Any
+    ) -> dict[str, Any]:
+        """A file in the store, as Discord tells of it; ``size`` as it is said to be."""
+        (told,) = self._world.backend.store_attachments(int(channel), [(name, b"")])
+        url = self._world.files.put(f"{channel}/{told['id']}", data, **how)
+        said = len(data) if size < 0 else size
+        return {**told, "filename": name, "size": said, "url": url, "proxy_url": url}
+
     def ask(self, channel: Id, text: str) -> str:
         """Mention the bot."""
         return self.say(channel, f"{self._world.mention} {text}")

@@ -22,6 +22,7 @@ from tests.peers.discord.faults import Fault, Faults
 from tests.peers.discord.gateway import Gateway
 from tests.peers.discord.people import Id, Person, Seen, seen
 from tests.peers.discord.rest import Rest
+from tests.peers.files import FileStore
 
 PREFIX = "/api/v10"
 
@@ -64,6 +65,7 @@ class LoopbackDiscord:
         self.backend.bot_user.name = "Moot"
         self.rest = Rest(self.backend)
         self.faults = Faults()
+        self.files = FileStore()
         self.requests: list[tuple[str, str]] = []
         self._bell = asyncio.Event()
         ident = base64.b64encode(str(self.backend.bot_user.id).encode()).decode().rstrip("=")
@@ -89,6 +91,7 @@ class LoopbackDiscord:
         app = web.Application(client_max_size=32 * 1024 * 1024)
         app.router.add_get("/socket/", self.gateway.serve)
         app.router.add_get("/resume/", self.gateway.serve)
+        app.router.add_get("/attachments/{ident:.+}", self.files.answer)
         app.router.add_route("*", PREFIX + "/{path:.*}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
         await self._runner.setup()
@@ -97,6 +100,7 @@ class LoopbackDiscord:
         host, port = self._runner.addresses[0][:2]
         self.api_url = f"http://{host}:{port}{PREFIX}"
         self.gateway_url = f"ws://{host}:{port}/socket/"
+        self.files.base = f"http://{host}:{port}/attachments"
         self.gateway.resume_url = f"ws://{host}:{port}/resume/"
         return self
 

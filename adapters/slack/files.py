@@ -1,0 +1,141 @@
+"""Files of messages: what Slack says of them, and their bytes, with the token for Slack alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import aiohttp
+import structlog
+
+from adapters.slack.api import DEFAULT_RETRY_AFTER_S, Api, retry_after
+from core.errors import ChatBusy, ChatRefused
+from core.model import Attachment
+
+log = structlog.get_logger()
+Json = Mapping[str, Any]
+
+SLACK = ("slack.com", "slack-gov.com")
+NOT_KEPT = frozenset(("tombstone", "hidden_by_limit"))
+MAX_REDIRECTS = 3
+CHUNK = 2**16
+TIMES = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=20.0)
+# As they are: what is unpacked on the way could be a thousand times larger.
+PLAIN = {"Accept-Encoding": "identity"}
+
+NO_SCOPE = (
+    "Slack does not let me read files: the app needs the scope files:read (add it on the app's "
+    "page and re-install the app)"
+)
+GONE = "it is no longer there on Slack"
+ELSEWHERE = "it is kept outside of Slack, so I cannot fetch it"
+TOO_LARGE = "it is larger than {} bytes, which is the limit"
+
+
+def attachments(message: Json) -> tuple[Attachment, ...]:
+    """PURE: the files of a message; those that were deleted or hidden are left out."""
+    return tuple(
+        _attachment(file)
+        for file in message.get("files") or ()
+        if file.get("id") and file.get("mode") not in NOT_KEPT
+    )
+
+
+def _attachment(file: Json) -> Attachment:
+    outside = file.get("mode") == "external" or file.get("is_external")
+    url = "" if outside else file.get("url_private_download") or file.get("url_private") or ""
+    size = file.get("size")
+    return Attachment(
+        id=str(file["id"]),
+        name=str(file.get("name") or file.get("title") or "unnamed"),
+        mime=str(file.get("mimetype") or ""),
+        size=size if isinstance(size, int) and size > 0 else 0,
+        url=str(url),
+    )
+
+
+async def download(api: Api, attachment: Attachment, limit_bytes: int) -> bytes:
+    """See :meth:`core.ports.Chat.download`."""
+    url = attachment.url or await _look_up(api, attachment)
+    session = api.client.session
+    try:
+        if session is not None:
+            return await _fetch(api, session, url, limit_bytes)
+        async with aiohttp.ClientSession() as own:
+            return await _fetch(api, own, url, limit_bytes)
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        why = f"no answer from Slack ({type(error).__name__})"
+        raise ChatBusy(DEFAULT_RETRY_AFTER_S, why) from error
+
+
+async def _look_up(api: Api, attachment: Attachment) -> str:
+    """Where a file is that came without an address (from a channel shared with others)."""
+    file = (await api.call("files.info", file=attachment.id)).get("file") or {}
+    found = _attachment({"id": attachment.id, **file})
+    if not found.url:
+        raise ChatRefused(ELSEWHERE, "external")
+    return found.url
+
+
+async def _fetch(api: Api, session: aiohttp.ClientSession, url: str, limit_bytes: int) -> bytes:
+    for _ in range(MAX_REDIRECTS + 1):
+        if not is_slack(url, api.client.base_url):
+            # The token would go there.
+            log.warning("slack.file_elsewhere", host=urlsplit(url).hostname)
+            raise ChatRefused(ELSEWHERE, "elsewhere")
+        headers = {**PLAIN, "Authorization": f"Bearer {api.client.token}"}
+        async with session.get(
+            url, headers=headers, proxy=api.client.proxy, allow_redirects=False, timeout=TIMES
+        ) as answer:
+            if answer.status in (301, 302, 303, 307, 308):
+                url = urljoin(url, answer.headers.get("Location", ""))
+                continue
+            _check(answer)
+            return await _body(answer, limit_bytes)
+    raise ChatRefused("Slack sent me from one place to another for it", "redirects")
+
+
+def is_slack(url: str, base_url: str) -> bool:
+    """PURE: whether the token may go to an address: Slack's own, or where its API was set to be."""
+    try:
+        asked, api = urlsplit(url), urlsplit(base_url)
+        if _origin(asked) == _origin(api):
+            return True
+    except ValueError:
+        return False
+    host = asked.hostname or ""
+    slack = any(host == name or host.endswith(f".{name}") for name in SLACK)
+    return slack and asked.scheme == "https" and asked.port in (None, 443)
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port
+
+
+def _check(answer: aiohttp.ClientResponse) -> None:
+    if answer.status == 429:
+        raise ChatBusy(retry_after(answer.headers))
+    if answer.status >= 500:
+        raise ChatBusy(DEFAULT_RETRY_AFTER_S, f"Slack answered {answer.status}")
+    if answer.status in (401, 403):
+        raise ChatRefused(NO_SCOPE, "missing_scope")
+    if answer.status in (404, 410):
+        raise ChatRefused(GONE, "file_not_found")
+    if answer.status != 200:
+        raise ChatRefused(f"Slack answered {answer.status}", str(answer.status))
+    # Without the scope there is a page to sign in, with status 200; a file comes as an attachment.
+    sent_as = answer.headers.get("Content-Disposition", "").strip().lower()
+    if answer.content_type == "text/html" and not sent_as.startswith("attachment"):
+        raise ChatRefused(NO_SCOPE, "missing_scope")
+
+
+async def _body(answer: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
+    if (answer.content_length or 0) > limit_bytes:
+        raise ChatRefused(TOO_LARGE.format(limit_bytes), "too_large")
+    data = bytearray()
+    async for piece in answer.content.iter_chunked(CHUNK):
+        data += piece
+        if len(data) > limit_bytes:
+            raise ChatRefused(TOO_LARGE.format(limit_bytes), "too_large")
+    return bytes(data)

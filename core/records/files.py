@@ -1,0 +1,92 @@
+"""Files that people attached to messages: what the platforms say of them, never their bytes.
+
+Every function is part of its caller's transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.model import Attachment
+from core.records.prepared import Prepared
+from core.records.tables import AttachmentRow
+
+MOST = 200  # of the newest ones of a conversation that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file of a message; ``told`` says that the thread knows it could not be fetched."""
+
+    id: int
+    message_id: int
+    attachment: Attachment
+    told: bool = False
+
+
+_here = Prepared(
+    AttachmentRow,
+    lambda conversation, limit: (
+        AttachmentRow.select()
+        .where(AttachmentRow.conversation == conversation)
+        .order_by(AttachmentRow.id.desc())
+        .limit(limit)
+    ),
+)
+
+
+def note(conversation_id: int, message_id: int, attachments: Iterable[Attachment]) -> None:
+    """Write the files of a message down; those that are known stay as they are."""
+    attachments = tuple(attachments)
+    if not attachments:
+        return
+    known = {
+        row.platform_id for row in AttachmentRow.select().where(AttachmentRow.message == message_id)
+    }
+    for one in attachments:
+        if one.id not in known:
+            AttachmentRow.create(
+                message=message_id,
+                conversation=conversation_id,
+                platform_id=one.id,
+                name=one.name,
+                mime=one.mime,
+                size=one.size,
+                url=one.url,
+            )
+
+
+def keep_only(message_id: int, attachments: Iterable[Attachment]) -> None:
+    """A message was edited: files that it has no more are gone."""
+    ids = [one.id for one in attachments]
+    AttachmentRow.delete().where(
+        (AttachmentRow.message == message_id) & AttachmentRow.platform_id.not_in(ids)
+    ).execute()
+
+
+def forget(message_id: int) -> None:
+    """A message was deleted."""
+    AttachmentRow.delete().where(AttachmentRow.message == message_id).execute()
+
+
+def of_conversation(conversation_id: int) -> tuple[Kept, ...]:
+    """The newest files of a conversation's standing messages, newest first."""
+    rows = _here.rows(conversation=conversation_id, limit=MOST)
+    return tuple(
+        Kept(
+            row.id,
+            row.message_id,
+            Attachment(row.platform_id, row.name, row.mime, row.size, row.url),
+            row.told,
+        )
+        for row in rows
+    )
+
+
+def untold(ids: Iterable[int]) -> frozenset[int]:
+    """Those of these files that the thread was not told about yet; it is told now."""
+    rows = AttachmentRow.select().where(AttachmentRow.id.in_(list(ids)) & (AttachmentRow.told == 0))
+    found = frozenset(row.id for row in rows)
+    AttachmentRow.update(told=True).where(AttachmentRow.id.in_(list(found))).execute()
+    return found
