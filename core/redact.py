@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
@@ -82,11 +83,14 @@ class Secrets:
         self._encoded = tuple(sorted(encoded, key=len, reverse=True))
         self._prefixes = frozenset(v[:n] for v in self._plain for n in range(1, len(v)))
         self._longest = max(map(len, self._plain), default=0)
+        self._shortest = min(map(len, (*self._plain, *self._encoded)), default=sys.maxsize)
         firsts = "".join(re.escape(c) for c in sorted({v[0] for v in self._plain}))
         self._first = re.compile(f"[{firsts}]") if firsts else _NEVER
 
     def mask(self, text: str) -> str:
         """``text`` without any of the values."""
+        if len(text) < self._shortest:
+            return text
         for value in self._plain:
             if value in text:
                 text = text.replace(value, MASK)
@@ -141,8 +145,11 @@ class Flow:
         """What can be shown now of all that came so far."""
         text = self._secrets.mask(self._held + piece)
         size = self._secrets.held_back(text)
-        self._held = text[len(text) - size :]
-        return text[: len(text) - size]
+        if not size:
+            self._held = ""
+            return text
+        self._held = text[-size:]
+        return text[:-size]
 
     def end(self) -> str:
         """What was held back: the text is over."""
@@ -188,14 +195,18 @@ _DISCORD = re.compile(
     r"(?<=[\w-]{22})[\w-]{0,6}\.[A-Za-z0-9_-]{6}"
     r"\.(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[A-Za-z0-9_-]{27,}"
 )
+# What a shape cannot do without, by a sign that most texts do not hold either.
 _HINTS = (
-    *("sk-", "rk-", "xai-", "gsk-", "pplx-", "_live_", "_test_", "xox", "xapp-", "gho_", "ghp_"),
-    *("ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "npm_", "pypi-", "SG.", "AIza"),
-    *("ya29.", "AKIA", "ASIA", "eyJ", "hooks.slack.com", "/api/webhooks/", "PRIVATE"),
+    ("-", ("sk-", "rk-", "xai-", "gsk-", "pplx-", "xox", "xapp-", "glpat-", "pypi-", "-----BEGIN")),
+    ("_", ("_live_", "_test_", "gho_", "ghp_", "ghu_", "ghs_", "ghr_", "_pat_", "hf_", "npm_")),
+    (".", ("SG.", "ya29.", "eyJ", "hooks.slack.com")),
+    ("A", ("AIza", "AKIA", "ASIA")),
+    ("/", ("/api/webhooks/",)),
 )
 _BEARER = re.compile(
     r"(?i:\b(?P<how>bearer|basic)(?P<gap>[ :]{1,2}))(?P<value>[A-Za-z0-9._~+/-]{12,}=*)"
 )
+_BEARER_CHARS = len("basic ") + 12
 _IN_URL = re.compile(r"(?<=://)(?P<user>[^\s/@:\"'<>]*):(?P<value>[^\s/@\"'<>]+)(?=@)")
 _ASSIGNED = re.compile(
     r"(?P<name>(?i:\b[\w-]*?(?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key"
@@ -265,17 +276,21 @@ def redact(text: str, secrets: Iterable[str] | Secrets = ()) -> str:
 
 def redact_shapes(text: str) -> str:
     """``text`` without anything that only credentials look like."""
-    # Looking for a part of a shape is much faster than looking for the shape.
-    for hint in _HINTS:  # a loop: this is asked of every piece of text that an engine writes
-        if hint in text:
+    # Looking for a part of a shape is much faster than looking for the shape, and this is asked of
+    # every piece of text that an engine writes.
+    for sign, hints in _HINTS:
+        if sign in text and any(hint in text for hint in hints):
             text = _SHAPES.sub(MASK, text)
             break
-    if text.count(".") > 1:
+    if "." in text and text.count(".") > 1:
         text = _DISCORD.sub(MASK, text)
-    if "://" in text and "@" in text:
+    if "@" in text and "://" in text:
         text = _IN_URL.sub(_in_url, text)
+    assigns = "=" in text or ":" in text
+    if not assigns and len(text) < _BEARER_CHARS:
+        return text
     low = text.lower()
-    if any(name in low for name in ("pass", "secret", "token", "key")):
+    if assigns and ("pass" in low or "secret" in low or "token" in low or "key" in low):
         text = _ASSIGNED.sub(_assigned, text)
     return _BEARER.sub(_bearer, text) if "bearer" in low or "basic" in low else text
 

@@ -39,6 +39,12 @@ class JsonLines:
         """The objects that ``data`` completes, in order."""
         out: list[JsonObject] = []
         start = 0
+        if self._held or self._skipping:
+            if (start := data.find(b"\n") + 1) == 0:
+                self._hold(data)
+                return out
+            self._line(data[: start - 1], out)
+        start = self._plain_lines(data, start, out)
         while (end := data.find(b"\n", start)) >= 0:
             self._line(data[start:end], out)
             start = end + 1
@@ -58,6 +64,34 @@ class JsonLines:
             self._held.clear()
         else:
             self._held += piece
+
+    def _plain_lines(self, data: bytes, start: int, out: list[JsonObject]) -> int:
+        """Take whole lines from ``start`` for as long as each is one object; where that ends.
+
+        The ordinary case, decoded at once and without a piece of bytes for each line. Whatever
+        is out of the ordinary is left to ``_line``, with all that follows: an object that does not
+        end with its line is looked at no more than once, however many of them there are.
+        """
+        stop = data.rfind(b"\n", start) + 1
+        if stop <= start or stop - start > self._max or _HALVES.search(data, start, stop):
+            return start
+        try:
+            text = data[start:stop].decode()
+        except ValueError:
+            return start
+        at, raw_decode, add = 0, _DECODER.raw_decode, out.append
+        find, size = text.find, len(text)
+        while at < size and text[at] == "{":
+            end = find("\n", at)
+            try:
+                obj, over = raw_decode(text, at)
+            except (ValueError, RecursionError):
+                break
+            if over != end and (over > end or not text[over:end].isspace()):
+                break
+            add(obj)
+            at = end + 1
+        return stop if at == size else start + len(text[:at].encode())
 
     def _line(self, rest: bytes, out: list[JsonObject]) -> None:
         """Take the objects of the line that ends with ``rest``."""
@@ -135,6 +169,12 @@ def get(obj: object, *path: str) -> Any:
             return None
         value = value.get(key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def part_of(obj: JsonObject, key: str) -> JsonObject:
+    """The object at ``key``, or an empty one. For what is looked at in every event."""
+    value = obj.get(key)
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def text_of(obj: object, *path: str) -> str:

@@ -125,7 +125,7 @@ class LineReader:
             self._open_chars += len(text)
             if self._open_chars <= _MAX_PARTIAL_CHARS:  # a flood must not fill the memory
                 self.partial.append(text)
-            self.emit("delta", text)
+            self._events.append(EngineEvent("delta", text))
 
     def message(self, text: str) -> None:
         """A complete text; it stands for the deltas before it."""
@@ -179,7 +179,10 @@ class LineReader:
         if obj is TOO_LONG:
             self.warn("one event was too long and was left out", "skipped")
             return
-        kind = text_of(obj, *self.type_path)
+        path = self.type_path
+        kind = obj.get(path[0]) if len(path) == 1 else text_of(obj, *path)
+        if not isinstance(kind, str):
+            kind = ""
         handler = self.handlers.get(kind)
         if handler is None:
             kind = kind[:_MAX_KIND_CHARS]

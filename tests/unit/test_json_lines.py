@@ -131,6 +131,33 @@ def test_garbage_costs_little() -> None:
 
 
 @given(
+    st.lists(
+        st.sampled_from(
+            (
+                *(b'{"a":1}', b'{"a":1} ', b"", b"{", b'{"b":', b'{"c":"x', b'"}', b"}", b"noise"),
+                *(b'{"d":2}{"e":3}', b'{"f":"\xff"}', b'{"g":"\\ud83d"}', b'{"h":"\xc3\xa9"}'),
+            )
+        ),
+        max_size=12,
+    )
+)
+def test_lines_at_once_are_lines_one_by_one(lines: list[bytes]) -> None:
+    """Whatever stands before or after a line, it means what it means alone."""
+    one_by_one = JsonLines()
+    alone = [obj for line in lines for obj in one_by_one.feed(line + b"\n")]
+    together = JsonLines()
+    assert together.feed(b"".join(line + b"\n" for line in lines)) == alone
+    assert together.noise == one_by_one.noise
+
+
+def test_lines_that_break_off_do_not_cost_all_that_follows() -> None:
+    lines = b'{"a":"x\n' * 50_000
+    before = time.process_time()
+    assert read(lines) == []
+    assert time.process_time() - before < 5
+
+
+@given(
     st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=3), max_size=8),
     st.lists(st.integers(0, 2000), max_size=20),
     st.sampled_from([b"\n", b"\r\n"]),

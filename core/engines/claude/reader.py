@@ -16,6 +16,7 @@ from core.streams import (
     get,
     int_of,
     list_of,
+    part_of,
     text_of,
     texts_of,
 )
@@ -146,12 +147,15 @@ class ClaudeReader(LineReader):
         self._resets_at = int_of(info, "resetsAt") if met else 0
 
     def _stream_event(self, d: JsonObject) -> None:
-        if get(d, "parent_tool_use_id"):
+        if d.get("parent_tool_use_id"):
             return  # a sub-agent's words are not the answer
-        if text_of(d, "event", "type") == "message_start":
+        event = part_of(d, "event")
+        if event.get("type") == "message_start":
             self.partial.clear()  # after a retry the text begins anew
-        elif text_of(d, "event", "delta", "type") == "text_delta":
-            self.delta(text_of(d, "event", "delta", "text"))
+            return
+        delta = part_of(event, "delta")
+        if delta.get("type") == "text_delta":
+            self.delta(text_of(delta, "text"))
 
     def _assistant(self, d: JsonObject) -> None:
         if get(d, "parent_tool_use_id"):

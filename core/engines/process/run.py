@@ -25,7 +25,7 @@ from core.model import (
     Verdict,
 )
 from core.ports import Engine
-from core.redact import Flow, Secrets, known, redact, secret_values
+from core.redact import Flow, Secrets, known, redact, redact_shapes, secret_values
 from core.streams import reset_moment
 
 OnEvent = Callable[[EngineEvent], None]
@@ -79,12 +79,12 @@ async def run(
     flow = Flow(secrets)
 
     def tell(event: EngineEvent) -> None:
-        if event.kind == "delta":  # a value may be cut by the pieces
-            if not (text := flow.feed(event.text)):
-                return
-            if text != event.text:
-                event = replace(event, text=text)
-        elif rest := flow.end():
+        if event.kind == "delta":  # a known value may be cut by the pieces
+            if text := flow.feed(event.text):
+                text = redact_shapes(text)
+                on_event(event if text == event.text else replace(event, text=text))
+            return
+        if rest := flow.end():
             on_event(EngineEvent("delta", rest))
         on_event(without_secrets(event, secrets))
 
