@@ -85,9 +85,10 @@ class Child:
         why: Why = "cancelled"
         forced = True
         try:
-            await self._pipes.connect()
+            await self._pipes.connect(self._program.plan.stdin, more=self._dialogue)
             self._clocks = Clocks(self._limits, self._now())
-            self._begin()
+            if self._dialogue:
+                self._say()
             on_start()
             started = tree.started_at(pid)  # one read of /proc: a thread would take longer
             async with asyncio.timeout(SPAWN_RECORD_S):
@@ -112,13 +113,6 @@ class Child:
         return self._cancel.is_set() or self._abandoned
 
     # --- what goes in ---------------------------------------------------------------------
-
-    def _begin(self) -> None:
-        self._pipes.write(self._program.plan.stdin)
-        if self._dialogue:
-            self._say()
-        else:
-            self._pipes.end_input()
 
     def _say(self) -> None:
         """Write what the reader has to send; once it has settled, close the input."""
@@ -249,7 +243,8 @@ class Child:
                 break
             tree.signal_group(pid, sig)
             await asyncio.wait({self._exited}, timeout=patience_s)
-        if not forced:  # what is still in the pipe counts; a grandchild may hold it open
+        if not (forced or self._pipes.out_ended.is_set()):
+            # What is still in the pipe counts; a grandchild may hold it open.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DRAIN_S):
                     await self._pipes.out_ended.wait()

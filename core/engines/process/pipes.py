@@ -10,12 +10,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import BinaryIO
 
 from core.engines.process.program import Program
 from core.engines.process.spawned import spawn
 
 PIPE_BYTES = 2**20  # Gemini loses output on an ordinary pipe (64 KiB)
+READ_BYTES = 2**16  # at a time, so that other runs have their turn
 
 
 class Pipes:
@@ -33,10 +33,8 @@ class Pipes:
     ) -> None:
         self._on_out, self._on_err, self._on_deaf = on_out, on_err, on_deaf
         self.out_ended = asyncio.Event()
-        self._ours: list[BinaryIO] = []  # stdin, stdout, stderr; theirs to close once connected
-        self._out_fd = -1
+        self._in_fd = self._out_fd = self._err_fd = -1  # those that are ours to close
         self._stdin: asyncio.WriteTransport | None = None
-        self._reading: list[asyncio.BaseTransport] = []
 
     def start(self, program: Program, run_id: str) -> tuple[int, asyncio.Future[int]]:
         """Start the program in a session of its own. Then ``connect``, and ``close`` in any case.
@@ -68,28 +66,60 @@ class Pipes:
                 preexec_fn=_interruptible(),
             )
             ours_end.pop_all()  # it has started: our ends stay open
-        self._out_fd = out_read
-        self._ours = [
-            os.fdopen(in_write, "wb", buffering=0),
-            os.fdopen(out_read, "rb", buffering=0),
-            os.fdopen(err_read, "rb", buffering=0),
-        ]
+        self._in_fd, self._out_fd, self._err_fd = in_write, out_read, err_read
         return started
 
-    async def connect(self) -> None:
-        """Begin to read. What the child writes meanwhile waits in the pipes."""
+    async def connect(self, first: bytes, *, more: bool) -> None:
+        """Begin to read, and write ``first``; unless there is ``more``, the input then ends.
+
+        What the child writes meanwhile waits in the pipes.
+        """
         loop = asyncio.get_running_loop()
-        stdin, stdout, stderr = self._ours
-        self._stdin, _ = await loop.connect_write_pipe(
-            lambda: _Pipe(lambda _: None, self._on_deaf), stdin
-        )
-        for pipe, on_data, on_end in (
-            (stdout, self._on_out, self.out_ended.set),
-            (stderr, self._on_err, lambda: None),
-        ):
-            end = _Pipe(on_data, on_end)
-            transport, _ = await loop.connect_read_pipe(lambda end=end: end, pipe)
-            self._reading.append(transport)
+        for fd, on_readable in ((self._out_fd, self._read_out), (self._err_fd, self._read_err)):
+            os.set_blocking(fd, False)
+            loop.add_reader(fd, on_readable)
+        if not more and not (first := self._written_at_once(first)):
+            return
+        pipe = os.fdopen(self._in_fd, "wb", buffering=0)
+        self._in_fd = -1  # the transport closes it
+        self._stdin, _ = await loop.connect_write_pipe(lambda: _Input(self._on_deaf), pipe)
+        self.write(first)
+        if not more:
+            self.end_input()
+
+    def _written_at_once(self, data: bytes) -> bytes:
+        """Write what fits into the pipe, mostly all, and close it then; what is left."""
+        fd = self._in_fd
+        os.set_blocking(fd, False)
+        try:
+            left = data[os.write(fd, data) :]
+        except BlockingIOError:
+            return data
+        except OSError:  # it does not want any
+            left = b""
+        if not left:
+            self._in_fd = -1
+            os.close(fd)
+            self._on_deaf()
+        return left
+
+    def _read_out(self) -> None:
+        data = _read(self._out_fd)
+        if data:
+            self._on_out(data)
+        elif data is not None:
+            self._stop_reading_out()
+
+    def _read_err(self) -> None:
+        data = _read(self._err_fd)
+        if data:
+            self._on_err(data)
+        elif data is not None:
+            self._err_fd = _closed(self._err_fd)
+
+    def _stop_reading_out(self) -> None:
+        self._out_fd = _closed(self._out_fd)
+        self.out_ended.set()
 
     @property
     def listened_to(self) -> bool:
@@ -108,42 +138,49 @@ class Pipes:
 
     def drain(self) -> None:
         """Hand on what is still in the output's pipe, without waiting and with a bound."""
-        if self._out_fd < 0 or self.out_ended.is_set():
-            return
-        with contextlib.suppress(OSError):  # BlockingIOError: no more, but somebody holds it
-            for _ in range(2 * PIPE_BYTES // 65536):
-                data = os.read(self._out_fd, 65536)
-                if not data:
-                    return
-                self._on_out(data)
+        for _ in range(2 * PIPE_BYTES // READ_BYTES):
+            data = _read(self._out_fd) if self._out_fd >= 0 else None
+            if not data:  # no more, but somebody may hold it
+                return
+            self._on_out(data)
 
     def close(self) -> None:
         """Close all; what nobody read of the input is dropped. May be called again."""
-        self._out_fd = -1
-        for transport in self._reading:
-            transport.close()
-        stdin = self._stdin
+        self._out_fd, self._err_fd = _closed(self._out_fd), _closed(self._err_fd)
+        self._in_fd = _closed(self._in_fd)
+        stdin, self._stdin = self._stdin, None
         if stdin is not None and (stdin.get_write_buffer_size() or not stdin.is_closing()):
             stdin.abort()  # only once: what is closing already calls back by itself
-        for pipe in self._ours[bool(self._stdin) + len(self._reading) :]:  # was not connected
-            pipe.close()
-        self._stdin, self._reading, self._ours = None, [], []
 
 
-class _Pipe(asyncio.Protocol):
-    """Hands on what arrives, and says when the other side has closed."""
+class _Input(asyncio.BaseProtocol):
+    """Says when nothing more can be written."""
 
-    def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
-        self._on_data, self._on_end = on_data, on_end
-
-    def data_received(self, data: bytes) -> None:
-        """See ``asyncio.Protocol``."""
-        self._on_data(data)
+    def __init__(self, on_end: Callable[[], None]) -> None:
+        self._on_end = on_end
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See ``asyncio.Protocol``."""
+        """See ``asyncio.BaseProtocol``."""
         del exc
         self._on_end()
+
+
+def _read(fd: int) -> bytes | None:
+    """What is there; empty at the end, ``None`` when there is nothing yet."""
+    try:
+        return os.read(fd, READ_BYTES)
+    except (BlockingIOError, InterruptedError):
+        return None
+    except OSError:
+        return b""
+
+
+def _closed(fd: int) -> int:
+    """Read it no more, and close it, where it is open; what stands for it from now on."""
+    if fd >= 0:
+        asyncio.get_running_loop().remove_reader(fd)
+        os.close(fd)
+    return -1
 
 
 def _nothing(*_: object) -> None:
