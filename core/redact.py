@@ -77,11 +77,12 @@ class Secrets:
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values = frozenset(value for value in values if len(value) >= MIN_CHARS)
-        dressed = {dress for value in self.values for dress in _dresses(value)}
-        self._plain = tuple(sorted(self.values | dressed, key=len, reverse=True))
-        encoded = {piece for value in self.values for piece in _base64_pieces(value)}
+        forms = [_forms(value) for value in self.values]
+        plain = frozenset[str]().union(*(form[0] for form in forms))
+        encoded = frozenset[str]().union(*(form[1] for form in forms))
+        self._plain = tuple(sorted(plain, key=len, reverse=True))
         self._encoded = tuple(sorted(encoded, key=len, reverse=True))
-        self._prefixes = frozenset(v[:n] for v in self._plain for n in range(1, len(v)))
+        self._prefixes = frozenset[str]().union(*(form[2] for form in forms))
         self._longest = max(map(len, self._plain), default=0)
         self._shortest = min(map(len, (*self._plain, *self._encoded)), default=sys.maxsize)
         firsts = "".join(re.escape(c) for c in sorted({v[0] for v in self._plain}))
@@ -111,6 +112,14 @@ class Secrets:
 
 _NEVER = re.compile(r"(?!)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{10}")
+
+
+@lru_cache(maxsize=64)  # a run looks for one value more than the run before
+def _forms(value: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Of a value: what stands for it in texts, the same in base64, and how those may begin."""
+    plain = frozenset((value, *_dresses(value)))
+    prefixes = frozenset(form[:n] for form in plain for n in range(1, len(form)))
+    return plain, frozenset(_base64_pieces(value)), prefixes
 
 
 def _dresses(value: str) -> set[str]:

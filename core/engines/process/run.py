@@ -71,7 +71,7 @@ async def run(
     Raises:
         Exception: what ``on_event`` or ``on_spawn`` raised, after the child was ended.
     """
-    environ = os.environ if base_env is None else base_env
+    environ = dict(os.environ) if base_env is None else base_env  # decoded once
     own = frozenset((task.pulls.token,)) if task.pulls is not None else frozenset[str]()
     secrets = known(secret_values(environ.items()) | own)
     reader = engine.reader(task)
