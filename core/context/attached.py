@@ -40,10 +40,11 @@ def safe_name(name: str, number: int) -> str:
     type (``.txt``) kept, no dot at the end.
     """
     whole = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    clean = "".join(_kept(char) for char in whole).strip("._-")
+    clean = "".join(_kept(char) for char in whole).rstrip("._-")
     stem, dot, kind = clean.rpartition(".")
     if not dot or not stem or len(kind.encode()) > MAX_TYPE_BYTES:
         stem, dot, kind = clean, "", ""
+    stem = stem.strip("._-")
     head = f"{number}-"
     room = MAX_NAME_BYTES - len(f"{head}{dot}{kind}".encode())
     stem = stem.encode()[:room].decode("utf-8", "ignore").rstrip("._-") or "file"

@@ -25,7 +25,6 @@ log = structlog.get_logger()
 
 FOLDER = "attachments"
 DEADLINE_S = 60.0  # for all files of a run together
-PATIENCE_S = 25.0  # with one of them
 AT_ONCE = 4
 MOST_TOLD = 20
 OFF = "files are switched off ([attachments] enabled)"
@@ -138,7 +137,7 @@ class Files:
         terms, size = self._house.policy.files, kept.attachment.size
         async with slots:
             try:
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(terms.patience_s):
                     data = await self._patiently(kept, terms.max_file_bytes)
                 path = self._kept / str(kept.id)
                 await asyncio.to_thread(_write_private, path, data)
@@ -159,7 +158,7 @@ class Files:
         try:
             return await self._house.download(chat, kept.attachment, limit_bytes)
         except ChatBusy as busy:
-            if busy.retry_after_s > PATIENCE_S:
+            if busy.retry_after_s > self._house.policy.files.patience_s:
                 raise
             await asyncio.sleep(busy.retry_after_s)
             return await self._house.download(chat, kept.attachment, limit_bytes)

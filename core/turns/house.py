@@ -83,12 +83,16 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileTerms:
-    """What of the files that people attach is fetched for one turn; sizes in bytes."""
+    """What of the files that people attach is fetched for one turn; sizes in bytes.
+
+    ``patience_s`` is how long one of them may take.
+    """
 
     enabled: bool = True
     max_file_bytes: int = 20_000_000
     max_files: int = 10
     max_total_bytes: int = 50_000_000
+    patience_s: float = 25.0
 
 
 async def _nowhere(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:

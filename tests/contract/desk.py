@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from core.engines.process import run
 from core.engines.process.tree import marked
@@ -34,7 +36,8 @@ PATIENT = Limits(idle_s=120, total_s=240)
 class Desk:
     """One engine set up to work: ask it something and look at what became of it.
 
-    ``decide`` says what people would say to what it asks them (``None``: nothing, they are away).
+    ``decide`` says what people would say to what it asks them (``None``: nothing, they are away);
+    ``environ`` is what the last process had.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Desk:
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
     events: list[EngineEvent] = field(default_factory=list)
     run_id: str = ""
+    environ: dict[str, str] = field(default_factory=dict)
     decide: Callable[[EngineRequest], Verdict | None] = lambda _: None
 
     @property
@@ -67,11 +71,19 @@ class Desk:
         *,
         limits: Limits = PATIENT,
         env: dict[str, str] | None = None,
+        attached: Mapping[str, bytes] | None = None,
         **rest: Any,
     ) -> Outcome:
+        """Ask; ``attached`` files are in the run's folder, which ``@FILES`` stands for."""
         self.run_id = str(uuid.uuid4())
         scratch = self.folder / self.run_id
         scratch.mkdir()
+        if attached:
+            (scratch / "attachments").mkdir()
+            for name, data in attached.items():
+                (scratch / "attachments" / name).write_bytes(data)
+            rest["files"] = tuple(str(scratch / "attachments" / name) for name in attached)
+            prompt = prompt.replace("@FILES", str(scratch / "attachments"))
         fields = {"context": "You are being tested.", **rest}
         task = EngineTask(
             run_id=self.run_id, prompt=prompt, cwd=str(self.project), scratch=str(scratch), **fields
@@ -79,6 +91,7 @@ class Desk:
 
         async def on_spawn(pid: int, started: float) -> None:
             assert pid > 1
+            self.environ = psutil.Process(pid).environ()
             assert started > 0
 
         verdicts: asyncio.Queue[Verdict] = asyncio.Queue()

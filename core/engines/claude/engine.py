@@ -58,7 +58,9 @@ class Claude:
             *("ANTHROPIC_*", "CLAUDE_*", "IS_SANDBOX", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS"),
             *("DISABLE_*", "BASH_*", "MCP_*", "ENABLE_*"),
             "AWS_*?CLAUDE_CODE_USE_BEDROCK",
-            *("GOOGLE_*?CLAUDE_CODE_USE_VERTEX", "CLOUD_ML_*?CLAUDE_CODE_USE_VERTEX"),
+            # Not GOOGLE_API_KEY, which is Gemini's.
+            "GOOGLE_APPLICATION_CREDENTIALS?CLAUDE_CODE_USE_VERTEX",
+            *("GOOGLE_CLOUD_*?CLAUDE_CODE_USE_VERTEX", "CLOUD_ML_*?CLAUDE_CODE_USE_VERTEX"),
             *("VERTEX_*?CLAUDE_CODE_USE_VERTEX", "GCLOUD_*?CLAUDE_CODE_USE_VERTEX"),
             *config.env,
         )

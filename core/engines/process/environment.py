@@ -18,6 +18,7 @@ NEVER = ("MOOT__*", "SLACK_*", "DISCORD_*")
 """The chat platforms' tokens and our own settings: no rule can let them through."""
 
 MARK = "MOOT_RUN"
+_TOKEN_CHARS = 16  # shorter values are flags and numbers, which others may have as well
 
 
 class Names:
@@ -46,7 +47,11 @@ def child_environment(
 ) -> dict[str, str]:
     """The whole environment of a child: what is allowed of ``base``, ``added``, and the mark."""
     wanted = _counting((*COMMON, *names), base)
-    env = {k: v for k, v in base.items() if k in wanted and k.upper() not in _NEVER}
+    # Nor under another name, which a setting may let through.
+    tokens = {v for k, v in base.items() if k.upper() in _NEVER and len(v) >= _TOKEN_CHARS}
+    env = {
+        k: v for k, v in base.items() if k in wanted and k.upper() not in _NEVER and v not in tokens
+    }
     env.setdefault("PATH", os.defpath)
     env.update(added)
     env[MARK] = run_id

@@ -351,7 +351,7 @@ class FakeModels:
             {
                 "details": {"family": "fake", "parameter_size": "7B"},
                 "model_info": {"general.architecture": "fake", "fake.context_length": 32768},
-                "capabilities": ["completion", "tools", "thinking"],
+                "capabilities": ["completion", "tools", "thinking", *self.state.more_can],
             },
         )
 

@@ -42,6 +42,7 @@ class State:
     def __init__(self) -> None:
         self.seen: list[Seen] = []
         self.counters: Counter[str] = Counter()
+        self.more_can: tuple[str, ...] = ()  # of local models: "vision"
 
     def count(self, key: str) -> int:
         self.counters[key] += 1
