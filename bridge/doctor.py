@@ -21,7 +21,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from bridge import pulls
-from bridge.app import DATABASE, make_chats, names_of
+from bridge.app import DATABASE, names_of
+from bridge.chats import make_chats
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all, summary_check
 from bridge.tables import read_tables
 from config.settings import Settings, SettingsError, find_config

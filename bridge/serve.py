@@ -8,7 +8,8 @@ import signal
 import structlog
 
 from bridge import logs
-from bridge.app import check_access, check_tokens, listen, make_chats, running
+from bridge.app import listen, running
+from bridge.chats import check_access, check_tokens, make_chats
 from bridge.load import LAST_RESORT
 from config.settings import Settings
 from core.engines.process import adopt_orphans

@@ -234,10 +234,7 @@ def change_text(
     now: float,
     attachments: Iterable[Attachment] = (),
 ) -> int | None:
-    """An edit in chat: the newest text counts, and the files it has now.
-
-    Returns the message's id if it is known.
-    """
+    """An edit in chat: the text and the files of now count. Returns the message's id if known."""
     row = _heard(key, platform_id)
     if row is None:
         return None
