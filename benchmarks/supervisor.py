@@ -21,6 +21,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -225,6 +226,10 @@ def left_over(folder: Path) -> dict[str, int]:
 async def measure(runs: int, at_once: int, events: int, gap_s: float) -> dict[str, Any]:
     """Both sides in turns; the figures."""
     folder = Path(tempfile.mkdtemp(prefix="moot-bench-"))
+    here = asyncio.current_task()
+    assert here is not None
+    # As the product does; asyncio's own handler is asked for at each start, and shows its task.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, here.cancel)
     try:
         bench = Bench(folder, events, gap_s)
         warm = Side()

@@ -104,6 +104,8 @@ class Secrets:
 
     def held_back(self, text: str) -> int:
         """How many characters at the end of ``text`` may be the beginning of a value."""
+        if not self._longest:
+            return 0
         for found in self._first.finditer(text, max(0, len(text) - self._longest + 1)):
             if text[found.start() :] in self._prefixes:
                 return len(text) - found.start()

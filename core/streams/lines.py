@@ -173,8 +173,8 @@ def get(obj: object, *path: str) -> Any:
 
 def part_of(obj: JsonObject, key: str) -> JsonObject:
     """The object at ``key``, or an empty one. For what is looked at in every event."""
-    value = obj.get(key)
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
+    value: Any = obj.get(key)
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 def text_of(obj: object, *path: str) -> str:

@@ -44,16 +44,14 @@ class Pipes:
         Raises:
             OSError: the system refused; nothing is left open.
         """
-        pairs = [os.pipe(), os.pipe(), os.pipe()]
-        (in_read, in_write), (out_read, out_write), (err_read, err_write) = pairs
-        if sys.platform == "linux":
-            with contextlib.suppress(OSError):  # more than the system allows: the usual size
-                fcntl.fcntl(out_read, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        with contextlib.ExitStack() as theirs_end, contextlib.ExitStack() as ours_end:
-            for fd in (in_read, out_write, err_write):
-                theirs_end.callback(os.close, fd)
-            for fd in (in_write, out_read, err_read):
-                ours_end.callback(os.close, fd)
+        fds: list[int] = []
+        try:
+            for _ in range(3):
+                fds += os.pipe()
+            in_read, self._in_fd, self._out_fd, out_write, self._err_fd, err_write = fds
+            if sys.platform == "linux":
+                with contextlib.suppress(OSError):  # more than the system allows: the usual size
+                    fcntl.fcntl(self._out_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
             started = spawn(
                 (program.path, *program.plan.argv[1:]),
                 run_id,
@@ -65,8 +63,13 @@ class Pipes:
                 start_new_session=True,
                 preexec_fn=_interruptible(),
             )
-            ours_end.pop_all()  # it has started: our ends stay open
-        self._in_fd, self._out_fd, self._err_fd = in_write, out_read, err_read
+        except BaseException:
+            self._in_fd = self._out_fd = self._err_fd = -1
+            for fd in fds:
+                os.close(fd)
+            raise
+        for fd in (in_read, out_write, err_write):
+            os.close(fd)
         return started
 
     async def connect(self, first: bytes, *, more: bool) -> None:
