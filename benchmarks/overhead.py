@@ -29,8 +29,9 @@ from typing import Any
 import psutil
 
 from core.engines.claude import Claude
+from core.engines.claude.asking import user_message
 from core.engines.process.environment import child_environment
-from core.model import EngineConfig, EngineTask, Spawn
+from core.model import PERMISSIONS, EngineConfig, EngineTask, Permission, Spawn
 from tests.e2e.product import Product
 from tests.peers import local_slack
 from tests.peers.homes import Homes, folder_for
@@ -73,6 +74,7 @@ class Bench:
         self.claude = Claude(EngineConfig(path=str(local_program())))
         self.cwd = ""
         self.context = ""
+        self.permission: Permission = "plan"
 
     async def under_moot(self) -> Moment:
         """One mention, from the envelope that brings it to the request that posts the answer."""
@@ -104,30 +106,37 @@ class Bench:
             return
         self.cwd = str(Path(f"/proc/{started['pid']}/cwd").readlink())
         scratch = self.product.folder / "data" / "scratch" / started["run"]
+        words = Path(f"/proc/{started['pid']}/cmdline").read_text().split("\0")
+        mode = words[words.index("--permission-mode") + 1]
+        self.permission = next(p for p in PERMISSIONS if mode in self._plan("", "", p).argv)
         self.context = (scratch / "context.md").read_text()
+
+    def _plan(self, run_id: str, scratch: str, permission: Permission) -> Spawn:
+        """How Moot would start it, where people can be asked; without a server for Pulls."""
+        task = EngineTask(run_id, self.context, PROMPT, self.cwd, scratch, permission, asks=True)
+        return self.claude.start(task)
 
     async def bare(self) -> float:
         """Claude Code alone, as Moot would start it; seconds from the start to the exit."""
         run_id = uuid.uuid4().hex[:16]
         scratch = self.product.folder / "bare" / run_id
         scratch.mkdir(parents=True)
-        plan = self.claude.start(
-            EngineTask(run_id, self.context, PROMPT, cwd=self.cwd, scratch=str(scratch))
-        )
+        plan = self._plan(run_id, str(scratch), self.permission)
         for name, data in plan.files.items():
             (scratch / name).write_bytes(data)
         env = child_environment(self.env, self.claude.env_names, plan.env, run_id)
-        return await timed(plan, env)
+        said = user_message(PROMPT) if plan.dialogue else plan.stdin
+        return await timed(plan, env, said)
 
 
-async def timed(plan: Spawn, env: dict[str, str]) -> float:
-    """Run a program to its end; seconds it took."""
+async def timed(plan: Spawn, env: dict[str, str], said: bytes) -> float:
+    """Run a program to its end, telling it nothing but ``said``; seconds it took."""
     pipe = asyncio.subprocess.PIPE
     began = time.time()
     process = await asyncio.create_subprocess_exec(
         *plan.argv, cwd=plan.cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe
     )
-    talking = asyncio.ensure_future(process.communicate(plan.stdin))
+    talking = asyncio.ensure_future(process.communicate(said))
     ended = await exit_of(process.pid, lambda: None)
     out, err = await talking
     if process.returncode or b'"result"' not in out:

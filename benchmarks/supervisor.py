@@ -327,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1000, help="runs of each side (1000)")
     parser.add_argument("--at-once", type=int, default=20, help="how many at a time (20)")
     parser.add_argument("--events", type=int, default=100, help="events of each run (100)")
-    parser.add_argument("--gap-ms", type=float, default=2.0, help="between two events (2)")
+    parser.add_argument("--gap-ms", type=float, default=0.0, help="between two events (0)")
     args = parser.parse_args(arguments)
     # As in the product: what is not shown is not built either.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
