@@ -73,7 +73,7 @@ class Table:
         """What is known of a step before the table talks: its pack, as it would be built now."""
         seat = speaker(self.turn, step, ())
         request = await self._request(step, seat)
-        facts, sitting = await self.gather.facts(0, self._sitting(request))
+        facts, (sitting, _) = await self.gather.facts(0, self._own(request))
         pack = build_context_pack(request, facts)
         traits = self._traits(seat)
         first = ways_to_ask(pack, request, traits, (), (), sitting.found)[0].pack
@@ -109,10 +109,7 @@ class Table:
             request = replace(request, ruled=ruled)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
-        find = self._sitting(request)
-        facts, (sitting, there) = await self.gather.facts(
-            step.round, lambda: (find(), files.of_conversation(self.conversation.id))
-        )
+        facts, (sitting, there) = await self.gather.facts(step.round, self._own(request))
         request, pack = await self._packed(request, facts, there, scratch)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
@@ -294,6 +291,11 @@ class Table:
     def _traits(self, seat: Participant) -> EngineTraits | None:
         engine = self.house.engines.get(seat.engine)
         return engine.traits if engine is not None else None
+
+    def _own(self, request: PackRequest) -> Callable[[], tuple[Sitting, tuple[Kept, ...]]]:
+        """What a step reads beside the round's facts: its session, and the files that there are."""
+        find = self._sitting(request)
+        return lambda: (find(), files.of_conversation(self.conversation.id))
 
     def _sitting(self, request: PackRequest) -> Callable[[], Sitting]:
         """Finds the participant's session here, if sessions are kept; for the records' thread."""
