@@ -19,16 +19,23 @@ from core.engines.process.writers import KEPT_S, in_terminal
 from tests.integration.parlour import Parlour, parlour
 
 # Another Moot of this user: holds a session until it is told to stop, or killed.
+# Its engine is at work with the session's id on its command line, as Claude Code's has it.
 HOLDER = """
-import asyncio, sys
+import asyncio, os, subprocess, sys
 from pathlib import Path
 from core.engines.process import Writers
 
 async def main():
+    session = sys.stdin.readline().strip()
     hold = Writers(Path(sys.argv[1])).hold(sys.argv[2], sys.argv[4])
-    busy = await hold.take(sys.stdin.readline().strip(), asyncio.Event(), print)
+    busy = await hold.take(session, asyncio.Event(), print)
+    nap = [sys.executable, "-c", "import sys; sys.stdin.read()", "--resume", session]
+    marked = {**os.environ, "MOOT_RUN": sys.argv[4]}
+    engine = subprocess.Popen(nap, stdin=subprocess.PIPE, env=marked)
     print("busy" if busy else "held", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
+    engine.stdin.close()
+    engine.wait()
     hold.release()
 
 asyncio.run(main())
@@ -36,7 +43,7 @@ asyncio.run(main())
 
 
 class Other:
-    """That other Moot; the session's id goes by stdin, for an argument would be a terminal's."""
+    """That other Moot; the session's id goes by stdin, for it is not its own to have there."""
 
     def __init__(self, folder: Path, engine: str, session: str, run_id: str = "other") -> None:
         self.process = subprocess.Popen(
@@ -195,6 +202,24 @@ async def test_a_program_that_was_started_with_the_id_is_a_terminal(
     terminal.kill()
     terminal.wait()
     assert in_terminal(session) == 0
+
+
+async def test_a_terminal_that_is_open_leaves_the_session_to_whoever_comes_next(
+    tmp_path: Path,
+) -> None:
+    session, writers = name(), Writers(tmp_path, wait_s=0)
+    nap = [sys.executable, "-c", "import time; time.sleep(600)", session]
+    terminal = subprocess.Popen(nap)
+    hold = writers.hold("acme", "one")
+    async with asyncio.timeout(10):
+        while not await asyncio.to_thread(in_terminal, session):
+            await asyncio.sleep(0.01)
+    busy = await hold.take(session, asyncio.Event(), lambda _: None)
+    assert busy == Busy("terminal", terminal.pid)
+    terminal.kill()
+    terminal.wait()
+    assert await taken(writers, session) is None  # although the first hold was not released yet
+    hold.release()
 
 
 async def test_a_file_of_that_name_is_no_terminal() -> None:

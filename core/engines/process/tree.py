@@ -72,6 +72,13 @@ def marks(prefix: str) -> dict[int, str]:
     return found
 
 
+def has_mark(pid: int) -> bool:
+    """Whether a process belongs to a run of any Moot."""
+    wanted = f"{MARK}=".encode()
+    sealed = seal.read(pid) is not None
+    return sealed or any(entry.startswith(wanted) for entry in _environment(pid))
+
+
 def strangers_to(run_id: str) -> frozenset[int]:
     """Processes that have nothing to do with the run: a sweep soon after may pass over them.
 

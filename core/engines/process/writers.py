@@ -127,8 +127,19 @@ class Hold:
             _let_go(handle)
 
     def _try(self, session: str) -> Busy | None:
-        pid = in_terminal(session)
-        return Busy("terminal", pid) if pid else self._lock(session)
+        # The lock first: it knows the runs of other Moots, whose programs name the session too.
+        if (busy := self._lock(session)) is not None:
+            return busy
+        if pid := in_terminal(session):
+            self._unlock(session)
+            return Busy("terminal", pid)
+        return None
+
+    def _unlock(self, session: str) -> None:
+        with self._guard:
+            handle = self._handles.pop(session, None)
+        if handle is not None:
+            _let_go(handle)
 
     def _lock(self, session: str) -> Busy | None:
         if session in self._handles:
@@ -161,13 +172,15 @@ class Hold:
 def in_terminal(session: str) -> int:
     """A process of this user that was started with the session's id, or 0. Blocking.
 
-    Best effort: a terminal whose session was begun in it does not name it.
+    Not one of any Moot's runs, which have their locks. Best effort: a terminal whose session was
+    begun in it does not name it.
     """
     me, ends = os.getpid(), f"={session}"
     for process in psutil.process_iter(["cmdline", "uids"]):
         uids, words = process.info["uids"], process.info["cmdline"] or ()
         ours = uids is not None and uids.real == os.getuid() and process.pid != me
-        if ours and any(word == session or word.endswith(ends) for word in words[1:]):
+        names_it = ours and any(word == session or word.endswith(ends) for word in words[1:])
+        if names_it and not tree.has_mark(process.pid):
             return process.pid
     return 0
 
