@@ -206,6 +206,7 @@ _DISCORD = re.compile(
     r"(?<=[\w-]{22})[\w-]{0,6}\.[A-Za-z0-9_-]{6}"
     r"\.(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[A-Za-z0-9_-]{27,}"
 )
+_DISCORD_HINT = re.compile(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}")  # from a dot: quickly found
 # What a shape cannot do without, by a sign that most texts do not hold either.
 _HINTS = (
     ("-", ("sk-", "rk-", "xai-", "gsk-", "pplx-", "xox", "xapp-", "glpat-", "pypi-", "-----BEGIN")),
@@ -224,6 +225,8 @@ _ASSIGNED = re.compile(
     r"|private[_-]?key|client[_-]?secret)))(?P<sign>\\?[\"']?\s?[=:]\s?\\?[\"']?)"
     r"(?P<value>[^\s\"'`,;&<>(){}\[\]\\|]{4,})(?P<next>[(\[{]?)"
 )
+# In lower case, and without looking for where the name begins.
+_ASSIGNED_HINT = re.compile(r"(?:pass(?:word|wd|phrase)?|secret|token|key)\\?[\"']?\s?[=:]")
 _PLACEHOLDER = re.compile(
     r"(?i)^(?:[$%{<*.#@&!-].*|\W+|x{3,}.*|.*(?:\.\.\.|…).*|(?:your|my|the|some|an?|new|old|example"
     r"|sample|dummy|fake|test|change|replace|insert|enter|todo|redacted|masked|hidden|placeholder)"
@@ -293,7 +296,7 @@ def redact_shapes(text: str) -> str:
         if sign in text and any(hint in text for hint in hints):
             text = _SHAPES.sub(MASK, text)
             break
-    if "." in text and text.count(".") > 1:
+    if "." in text and _DISCORD_HINT.search(text):
         text = _DISCORD.sub(MASK, text)
     if "@" in text and "://" in text:
         text = _IN_URL.sub(_in_url, text)
@@ -301,7 +304,7 @@ def redact_shapes(text: str) -> str:
     if not assigns and len(text) < _BEARER_CHARS:
         return text
     low = text.lower()
-    if assigns and ("pass" in low or "secret" in low or "token" in low or "key" in low):
+    if assigns and _ASSIGNED_HINT.search(low):
         text = _ASSIGNED.sub(_assigned, text)
     return _BEARER.sub(_bearer, text) if "bearer" in low or "basic" in low else text
 

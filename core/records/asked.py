@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from core.model import Asked, AskedQuestion, AskedState, EngineRequest, Grant, Ruling, Step
+from core.records.prepared import Prepared
 from core.records.tables import (
     ConversationRow,
     EngineSessionRow,
@@ -76,9 +77,19 @@ def of_run(run_id: str, engine_id: str) -> Asked | None:
     return _asked(row) if row else None
 
 
+_waiting = Prepared(  # asked at the end of each run
+    RequestRow,
+    lambda run: (
+        RequestRow.select()
+        .where((RequestRow.run == run) & (RequestRow.state == "waiting"))
+        .order_by(RequestRow.id)
+    ),
+)
+
+
 def waiting_of_run(run_id: str) -> tuple[Asked, ...]:
     """What a run waits for, in order."""
-    return _many((RequestRow.run == run_id) & (RequestRow.state == "waiting"))
+    return tuple(_asked(row) for row in _waiting.rows(run=run_id))
 
 
 def waiting_of_turn(turn_id: int) -> tuple[Asked, ...]:
@@ -232,11 +243,20 @@ def revoke(number: int, now: float) -> bool:
     return bool(changed)
 
 
+_used = Prepared(
+    RequestRow,
+    lambda run: (
+        RequestRow.select()
+        .where((RequestRow.run == run) & (RequestRow.note == BY_GRANT))
+        .order_by(RequestRow.id)
+    ),
+)
+
+
 def used(run_id: str) -> tuple[tuple[str, str, int], ...]:
     """What a run did by leave given before: (label, by, how often)."""
-    rows = RequestRow.select().where((RequestRow.run == run_id) & (RequestRow.note == BY_GRANT))
     counts: dict[tuple[str, str], int] = {}
-    for row in rows.order_by(RequestRow.id):
+    for row in _used.rows(run=run_id):
         key = (row.scope_label or row.scope, row.by_name)
         counts[key] = counts.get(key, 0) + 1
     return tuple((label, by, count) for (label, by), count in counts.items())

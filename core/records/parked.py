@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from core.model import Outcome
+from core.records.prepared import Prepared
 from core.records.tables import ParkedRow
 
 MAX_S = 8 * 86_400.0  # longer than a week's quota lasts; a misread date must not rest for a year
@@ -29,13 +30,25 @@ class Parked:
     until: float
 
 
-def find(engine: str, model: str, now: float) -> Parked | None:
-    """Whether this engine rests now, asked for this model."""
-    rows = ParkedRow.select().where(
+_resting = Prepared(
+    ParkedRow,
+    lambda engine, model, now: ParkedRow.select().where(
         (ParkedRow.engine == engine)
         & (ParkedRow.until > now)
         & ((ParkedRow.whole == True) | (ParkedRow.model == model))  # noqa: E712
-    )
+    ),
+)
+_works_again = Prepared(
+    ParkedRow,
+    lambda engine, model: ParkedRow.delete().where(
+        (ParkedRow.engine == engine) & ((ParkedRow.whole == True) | (ParkedRow.model == model))  # noqa: E712
+    ),
+)
+
+
+def find(engine: str, model: str, now: float) -> Parked | None:
+    """Whether this engine rests now, asked for this model."""
+    rows = _resting.rows(engine=engine, model=model, now=now)
     found = max(rows, key=lambda row: row.until, default=None)
     return _parked(found) if found else None
 
@@ -65,10 +78,10 @@ def note(engine: str, model: str, outcome: Outcome, now: float) -> None:
 
 def unpark(engine: str, model: str | None = None) -> None:
     """It may be asked again: with ``model`` None for every model."""
-    rows = ParkedRow.delete().where(ParkedRow.engine == engine)
-    if model is not None:
-        rows = rows.where((ParkedRow.whole == True) | (ParkedRow.model == model))  # noqa: E712
-    rows.execute()
+    if model is None:
+        ParkedRow.delete().where(ParkedRow.engine == engine).execute()
+    else:
+        _works_again.run(engine=engine, model=model)
 
 
 def _parked(row: ParkedRow) -> Parked:

@@ -143,21 +143,27 @@ def adopt(conversation_id: int, seat: Participant, cwd: str, name: str, now: flo
     return row.id
 
 
-def given_up(key: SessionKey) -> bool:
-    """Whether the last session in this place was ended because its runs only broke."""
-    last = (
+_last = Prepared(
+    EngineSessionRow,
+    lambda conversation, engine, persona, model, cwd, permission: (
         EngineSessionRow.select(EngineSessionRow.why)
         .where(
-            (EngineSessionRow.conversation == key.conversation_id)
-            & (EngineSessionRow.engine == key.seat.engine)
-            & (EngineSessionRow.persona == key.seat.persona)
-            & (EngineSessionRow.model == key.seat.model)
-            & (EngineSessionRow.cwd == key.cwd)
-            & (EngineSessionRow.permission == key.permission)
+            (EngineSessionRow.conversation == conversation)
+            & (EngineSessionRow.engine == engine)
+            & (EngineSessionRow.persona == persona)
+            & (EngineSessionRow.model == model)
+            & (EngineSessionRow.cwd == cwd)
+            & (EngineSessionRow.permission == permission)
         )
         .order_by(EngineSessionRow.id.desc())
-        .first()
-    )
+        .limit(1)
+    ),
+)
+
+
+def given_up(key: SessionKey) -> bool:
+    """Whether the last session in this place was ended because its runs only broke."""
+    last = _last.first(**_values(key))
     return last is not None and last.why == FAILING
 
 

@@ -17,6 +17,7 @@ from peewee import Expression, fn
 
 from core.model import ConversationKey, Outcome, Participant, Turn, Usage
 from core.records import messages
+from core.records.prepared import Prepared
 from core.records.tables import (
     BudgetToldRow,
     ConversationRow,
@@ -114,6 +115,9 @@ def note_pass(
     )
 
 
+_written = Prepared(UsageRow, lambda run: UsageRow.select(UsageRow.run).where(UsageRow.run == run))
+
+
 def _write(usage: Usage, **values: Any) -> None:
     told = {
         "input_tokens": usage.input_tokens,
@@ -121,7 +125,8 @@ def _write(usage: Usage, **values: Any) -> None:
         "cached_tokens": usage.cached_tokens,
         "cost_usd": usage.cost_usd,
     }
-    UsageRow.insert(**values, **told).on_conflict_ignore().execute()
+    if not _written.rows(run=values["run"]):
+        UsageRow.create(**values, **told)
 
 
 def fill_in(project_of: Callable[[ConversationKey], str]) -> int:

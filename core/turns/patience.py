@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from core.model import EngineEvent, EngineTask, EngineTraits, Outcome
 from core.ports import Engine
 from core.records import parked, runs
+from core.records.parked import Parked
 from core.turns.house import House
 from core.turns.parking import others, unasked
 from core.turns.retry import Attempt, Tried, persistently
@@ -25,17 +26,16 @@ async def ask_patiently(
     gate: Callable[[], Awaitable[None]],
     cancel: asyncio.Event,
     run_once: RunOnce,
+    resting: Parked | None,
 ) -> Outcome:
     """Ask until it does not help any more; a used-up quota that ends at a known time is noted.
 
-    An engine that rests is answered for at once, without a process: ``gate`` (which sees to the
+    One that is ``resting`` is answered for at once, without a process: ``gate`` (which sees to the
     run's row) is then awaited here.
     """
-    if engine.traits.rests:
-        resting = await house.records.do(parked.find, engine.name, task.model, time.time())
-        if resting is not None:
-            await gate()
-            return unasked(resting)
+    if resting is not None:
+        await gate()
+        return unasked(resting)
 
     async def attempt(number: int) -> Tried:
         watched = Attempt()
@@ -52,6 +52,12 @@ async def ask_patiently(
     if rests(engine.traits, outcome, now := time.time()):
         await house.records.do(parked.note, engine.name, task.model, outcome, now)
     return outcome
+
+
+def at_rest(engine: str, model: str, traits: EngineTraits | None) -> Parked | None:
+    """Whether an engine is not to be asked just now, and why; for the records' thread."""
+    rests_at_all = traits is not None and traits.rests
+    return parked.find(engine, model, time.time()) if rests_at_all else None
 
 
 def rests(traits: EngineTraits | None, outcome: Outcome, now: float) -> bool:

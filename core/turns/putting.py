@@ -17,12 +17,13 @@ from core.model import EngineEvent, EngineTask, Outcome, PackRequest, Permission
 from core.permissions import held_to
 from core.ports import Engine
 from core.records import runs
+from core.records.parked import Parked
 from core.turns.asked import cannot_be_held
 from core.turns.asking import IN_USE, Asking, Sitting
 from core.turns.files import FOLDER
 from core.turns.house import House
 from core.turns.in_run import InRun
-from core.turns.patience import ask_patiently
+from core.turns.patience import ask_patiently, at_rest
 from core.turns.requests import Requests
 
 log = structlog.get_logger()
@@ -47,6 +48,7 @@ class How:
     sitting: Sitting
     in_run: InRun | None
     gate: Callable[[], Awaitable[None]]
+    resting: Parked | None = None  # as it was when the facts were read
     spent: list[Usage] = field(default_factory=list[Usage])  # by each process of it
 
 
@@ -92,7 +94,7 @@ class Question:
         first, *rest = asking
         failed = why = ""
         try:
-            outcome = await self._patiently(engine, first.of(task), how)
+            outcome = await self._patiently(engine, first.of(task), how, how.resting)
         except _InUse as other:
             outcome, failed = Outcome("session-lost"), IN_USE[other.by.by]
         if outcome.in_use and first.resume:
@@ -104,7 +106,10 @@ class Question:
                 await self._rotate(how, way, failed)
                 failed = ""
                 again = replace(how, gate=_open_gate)
-                outcome = await self._patiently(engine, way.of(task), again)
+                resting = await self.house.records.do(
+                    at_rest, engine.name, task.model, engine.traits
+                )
+                outcome = await self._patiently(engine, way.of(task), again, resting)
         return outcome, why
 
     async def _rotate(self, how: How, way: Asking, why: str) -> None:
@@ -117,7 +122,9 @@ class Question:
         await self.house.records.do(rotate)
         log.info("run.again", engine=how.request.participant.engine, why=why, reduced=way.reduced)
 
-    async def _patiently(self, engine: Engine, task: EngineTask, how: How) -> Outcome:
+    async def _patiently(
+        self, engine: Engine, task: EngineTask, how: How, resting: Parked | None
+    ) -> Outcome:
         async def run_once(number: int, watch: Callable[[EngineEvent], None]) -> Outcome:
             here = replace(how, gate=_open_gate) if number else how
             outcome = await self._run(engine, replace(task, attempt=number), here, watch)
@@ -125,7 +132,13 @@ class Question:
             return outcome
 
         return await ask_patiently(
-            engine, task, self.house, gate=how.gate, cancel=self.cancel, run_once=run_once
+            engine,
+            task,
+            self.house,
+            gate=how.gate,
+            cancel=self.cancel,
+            run_once=run_once,
+            resting=resting,
         )
 
     async def _run(

@@ -37,6 +37,7 @@ from core.permissions import held_to, lowest
 from core.pull import identity
 from core.records import files, parked, runs, sessions
 from core.records.files import Kept
+from core.records.parked import Parked
 from core.table import speaker
 from core.turns.asked import say_held
 from core.turns.asking import Sitting, session_key, ways_to_ask
@@ -45,7 +46,7 @@ from core.turns.files import FOLDER, Files
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
-from core.turns.patience import rests, who_else
+from core.turns.patience import at_rest, rests, who_else
 from core.turns.putting import How, Question
 from core.turns.requests import ruled_before
 from core.turns.rounds import Teller, visible_of
@@ -73,7 +74,7 @@ class Table:
         """What is known of a step before the table talks: its pack, as it would be built now."""
         seat = speaker(self.turn, step, ())
         request = await self._request(step, seat)
-        facts, (sitting, _) = await self.gather.facts(0, self._own(request))
+        facts, (sitting, *_) = await self.gather.facts(0, self._own(request))
         pack = build_context_pack(request, facts)
         traits = self._traits(seat)
         first = ways_to_ask(pack, request, traits, (), (), sitting.found)[0].pack
@@ -109,7 +110,7 @@ class Table:
             request = replace(request, ruled=ruled)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
-        facts, (sitting, there) = await self.gather.facts(step.round, self._own(request))
+        facts, (sitting, there, resting) = await self.gather.facts(step.round, self._own(request))
         request, pack = await self._packed(request, facts, there, scratch)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
@@ -161,7 +162,7 @@ class Table:
             if in_run is not None:
                 in_run.drawing = sitting.drawing
                 in_run.outdated = self.gather.out_of_date(step.round)
-            how = How(run_id, step, scratch, request, sitting, in_run, row_is_there)
+            how = How(run_id, step, scratch, request, sitting, in_run, row_is_there, resting)
             question = Question(
                 self.turn, self.house, self.project.path, self._wanted, self.cancel, self.lease
             )
@@ -292,10 +293,17 @@ class Table:
         engine = self.house.engines.get(seat.engine)
         return engine.traits if engine is not None else None
 
-    def _own(self, request: PackRequest) -> Callable[[], tuple[Sitting, tuple[Kept, ...]]]:
-        """What a step reads beside the round's facts: its session, and the files that there are."""
-        find = self._sitting(request)
-        return lambda: (find(), files.of_conversation(self.conversation.id))
+    def _own(
+        self, request: PackRequest
+    ) -> Callable[[], tuple[Sitting, tuple[Kept, ...], Parked | None]]:
+        """What a step reads beside the facts: its session, files, whether its engine rests."""
+        find, seat = self._sitting(request), request.participant
+        traits = self._traits(seat)
+        return lambda: (
+            find(),
+            files.of_conversation(self.conversation.id),
+            at_rest(seat.engine, seat.model, traits),
+        )
 
     def _sitting(self, request: PackRequest) -> Callable[[], Sitting]:
         """Finds the participant's session here, if sessions are kept; for the records' thread."""
