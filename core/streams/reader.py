@@ -87,7 +87,7 @@ class LineReader:
         outcome = self._judge(end)
         kind, reset = outcome.kind, ""
         if kind in ("quota", "rate"):
-            reset = reset_time(outcome.detail) or reset_time(outcome.text)
+            reset = reset_time(outcome.detail) or reset_time(self._notice())
             # What comes back in hours or at a time of day is used up, whatever it is called.
             kind = "quota" if kind == "quota" or is_far(reset) else "rate"
         return Outcome(
@@ -201,6 +201,11 @@ class LineReader:
         said = [*self.shown, "".join(self.partial)]
         pieces = [piece for piece in said if posing_as_answer(piece) is None]
         return "\n\n".join(p.strip() for p in pieces if p.strip())[-_MAX_PARTIAL_CHARS:]
+
+    def _notice(self) -> str:
+        """The newest text where it is a notice itself: times in an answer are no limit's."""
+        newest = "".join(self.partial).strip() or (self.shown[-1] if self.shown else "")
+        return newest if posing_as_answer(newest) in ("quota", "rate") else ""
 
     def _judge(self, end: Exit) -> Outcome:
         if end.why == "cancelled":

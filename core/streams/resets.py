@@ -19,22 +19,41 @@ _NAMED = {
 }  # fmt: skip
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "일": 86_400, "시": 3_600, "분": 60, "초": 1}
+_UNITS = {
+    "mo": 30 * 86_400, "w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60, "s": 1,
+    "주": 7 * 86_400, "일": 86_400, "시": 3_600, "분": 60, "초": 1,
+}  # fmt: skip
+_LOOK_CHARS = 2_000
 
 _EPOCH = re.compile(r"\|(\d{10}|\d{13})\b")
 _ISO = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
-_SPAN = r"(?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms](?![a-z])))"
-_SPANS = rf"{_SPAN}(?:,?\s*(?:and\s+)?{_SPAN})*"
-_SPANS_KO = r"(?:\d+\s*(?:일|시간|분|초)\s*)+(?=후|뒤|이내)"
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
-_DATE = (
-    rf"(?:{_DAY},?\s+)?{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?"
-    rf"|(?:{_DAY},?\s+)?\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
-    rf"|\d{{4}}-\d{{2}}-\d{{2}}|tomorrow|today|{_DAY}"
+_SPAN = (
+    r"(?:(?<![\d.])\d{1,9}(?:\.\d{1,9})?\s?(?:months?|weeks?|wks?|days?|hours?|hrs?|minutes?|mins?"
+    r"|seconds?|secs?|[wdms](?![a-z])|h(?![a-z]|\d\d(?![\dms]))))"
 )
-_DATE_KO = r"(?:\d{4}\s*[년.]\s*)?\d{1,2}\s*[월./]\s*\d{1,2}(?:\s*일|\.)?|내일|오늘"
-_HOUR = r"\d{1,2}(?::\d{2}){0,2}\s*[ap]\.?m\b\.?|\d{1,2}:\d{2}(?::\d{2})?|midnight|noon"
+_SPANS = rf"{_SPAN}(?:,?\s?(?:and\s)?{_SPAN})*"
+_SPANS_KO = r"(?:(?<!\d)\d{1,9}\s?(?:주일?|일|시간|분|초)\s?)+(?=후|뒤|이내)"
+_IN_KO = re.compile(rf"{_SPANS_KO}|^in (?:\d{{1,9}}\s?(?:주일?|일|시간|분|초)\s?)+$")
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DAY = (
+    r"(?:mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs?|rsday)?|fri(?:day)?|sat(?:urday)?"
+    r"|sun(?:day)?)\b"
+)
+# "12/3" is December or March: it is told as it stands, and no time is computed from it.
+_SLASHED = r"\d{1,2}/\d{1,2}(?:/\d{2,4})?(?!\s*(?:오전|오후|\d{1,2}\s?시))"
+_DATE = (
+    rf"(?:{_DAY},?\s)?{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?"
+    rf"|(?:{_DAY},?\s)?\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:,?\s\d{{4}})?"
+    rf"|\d{{4}}-\d{{2}}-\d{{2}}|{_SLASHED}|tomorrow\b|today\b|{_DAY}"
+)
+_DATE_KO = r"(?:\d{4}\s?[년.]\s?)?\d{1,2}\s?[월./]\s?\d{1,2}(?:\s?일|\.)?|내일|오늘"
+_HOUR = (
+    r"\d{1,2}(?::\d{2}){0,2}\s?[ap]\.?m\b\.?|\d{1,2}:\d{2}(?::\d{2})?|midnight|noon"
+    r"|(?<!in )(?<!after )\d{1,2}h\d{2}\b"
+)
 _HOUR_KO = (
     r"(?:오전|오후)\s*\d{1,2}(?:(?::\d{2})|(?:\s*시(?:\s*\d{1,2}\s*분)?))"
     r"|\d{1,2}\s*시(?!간)(?:\s*\d{1,2}\s*분)?"
@@ -52,36 +71,60 @@ _LEAD = (
     r"(?:\s+again)?|try(?:\s+\w+){0,2}\s+again|retry(?:ing)?|retry[-_ ]?(?:after|delay)\W{0,4}"
     r"|come\s+back|wait(?:\s+until)?|until|again)"
 )
-_AFTER = r"[\s:]*(?:at|on|in|after|by|until)?[\s:]*(?:about|around|approximately)?\s*"
+_NEAR = r"(?:(?:about|around|approximately)\s)?~?"
+_AFTER = rf"[\s:]{{0,3}}(?:(?:at|on|in|after|by|until)\b[\s:]{{0,3}})?{_NEAR}"
 _WHEN = (
-    rf"(?:(?P<date>{_DATE})(?:,?\s*(?:at\s+)?|T))?(?P<hour>{_HOUR})"
-    rf"|(?P<date_ko>{_DATE_KO})?\s*(?P<hour_ko>{_HOUR_KO})|(?P<day>{_DATE})"
+    rf"(?:(?P<date>{_DATE})(?:,?\s(?:at\s)?|T))?(?P<hour>{_HOUR})"
+    rf"|(?P<date_ko>{_DATE_KO})?\s?(?P<hour_ko>{_HOUR_KO})|(?P<day>{_DATE})"
 )
-_RELATIVE = re.compile(rf"(?:{_LEAD}){_AFTER}(?P<span>{_SPANS})", re.IGNORECASE)
-_ABSOLUTE = re.compile(
-    rf"(?:{_LEAD}){_AFTER}(?P<at>(?P<iso>{_ISO})|{_WHEN})(?:\s*{_ZONE})?", re.IGNORECASE
+_THEN = r",?\s(?:on\s)?"
+# A time, its zone, and the day where that comes last: "9am tomorrow", "9am (UTC) on Monday".
+_STANDS = (
+    rf"(?P<at>(?P<iso>{_ISO})|{_WHEN})"
+    rf"(?:{_THEN}(?P<then>{_DATE})(?!\s?\d))?(?:\s?{_ZONE})?(?:{_THEN}(?P<last>{_DATE})(?!\s?\d))?"
 )
+_RELATIVE = re.compile(
+    rf"(?:{_LEAD})[\s:]{{0,3}}(?:(?:in|after)\b[\s:]{{0,3}})?{_NEAR}(?P<span>{_SPANS})"
+    rf"|(?:{_LEAD})\s(?:in|after)\s{_NEAR}(?P<clock>\d{{1,3}}h\d\d)\b",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(  # an HTTP header, or a field: seconds, or milliseconds
+    r"retry[-_ ]?after(?P<ms>[-_ ]?ms)?(?P<secs>[-_ ]?s(?:ec(?:ond)?s?)?)?[\"']?\s?[:=]\s?[\"']?"
+    r"(?P<bare>\d{1,10}(?:\.\d{1,9})?)(?![\d:.-]*\d|\s?[a-z])",
+    re.IGNORECASE,
+)
+_IN = re.compile(rf"in (?:(?P<span>{_SPANS})|(?P<clock>\d{{1,3}}h\d\d))$", re.IGNORECASE)
+_ABSOLUTE = re.compile(rf"(?:{_LEAD}){_AFTER}{_STANDS}", re.IGNORECASE)
+_BARE = re.compile(_STANDS, re.IGNORECASE)
 _KOREAN = re.compile(
     rf"(?P<at>(?P<iso>{_ISO})|(?P<date_ko>{_DATE_KO})?\s*(?P<hour_ko>{_HOUR_KO})"
     rf"|(?P<date>{_DATE}),?\s*(?P<hour>{_HOUR}))"
     rf"\s*(?:{_ZONE})?\s*(?:에|이후|부터|까지)"
 )  # a time with a Korean particle: "오후 3시에 초기화됩니다"
+_HERE = "(this host's time)"
 _MINUTES_S = 900.0
 _JUST_NOW_S = 600.0  # "3pm", read some minutes after three, is not tomorrow
 
 
 def reset_time(text: str) -> str:
     """When a quota error says that it ends, as text with its zone, or ""."""
+    text = _short(text)
     if found := _EPOCH.search(text):
         return _utc(int(found[1][:10]))
+    if found := _HEADER.search(text):
+        seconds = float(found["bare"]) / (1_000 if found["ms"] else 1)
+        # What is no span of at most a year is a moment.
+        return _utc(int(seconds)) if seconds > 31_622_400 else f"in {max(1, round(seconds))}s"
     if found := re.search(_SPANS_KO, text):
-        return f"in {' '.join(found[0].split())}"
+        return f"in {found[0].strip()}"
     if found := _RELATIVE.search(text):
-        return f"in {' '.join(found['span'].split())}"
+        return f"in {found['span'] or found['clock'] + 'm'}"
     if found := _ABSOLUTE.search(text) or _KOREAN.search(text):
-        at, zone = " ".join(found["at"].split()).rstrip(".,"), _zone_name(found["zone"])
+        parts, zone = found.groupdict(), _zone_name(found["zone"])
+        day = parts.get("then") or parts.get("last")
+        at = f"{found['at'].strip()} {day}" if day else found["at"].strip()
         # "not available in AUTO mode" and the like: a word is a zone only after a time
-        return f"{at} {zone}" if zone else f"{at} (this host's time)"
+        return f"{at.rstrip('.,')} {zone or _HERE}"
     return ""
 
 
@@ -92,7 +135,7 @@ def reset_moment(told: str, now: float) -> float:
     as this host's.
     """
     try:
-        return _moment(told, now)
+        return _moment(_short(told), now)
     except (ValueError, OverflowError, OSError):  # the 31st of February, the year 99999
         return 0.0
 
@@ -105,12 +148,11 @@ def is_far(told: str) -> bool:
 def _moment(told: str, now: float) -> float:
     if found := _EPOCH.search(told):
         return float(found[1][:10])
-    if found := re.search(rf"(?:^in |\b){_SPANS_KO}|^in (?:\d+\s*(?:일|시간|분|초)\s*)+$", told):
+    if found := _IN_KO.search(told):
         return now + _seconds(found[0])
-    if found := re.match(rf"in (?P<span>{_SPANS})$", told, re.IGNORECASE) or _RELATIVE.search(told):
-        return now + _seconds(found["span"])
-    bare = re.match(rf"(?P<at>(?P<iso>{_ISO})|{_WHEN})(?:\s*{_ZONE})?", told, re.IGNORECASE)
-    found = bare or _ABSOLUTE.search(told) or _KOREAN.search(told)
+    if found := _IN.match(told) or _RELATIVE.search(told):
+        return now + _seconds(found["span"] or f"{found['clock']}m")
+    found = _BARE.match(told) or _ABSOLUTE.search(told) or _KOREAN.search(told)
     if found is None:
         return 0.0
     zone = _zone(found["zone"])
@@ -127,7 +169,10 @@ def _next(parts: dict[str, str | None], zone: tzinfo | None, now: float) -> floa
     here = datetime.fromtimestamp(now, zone) if zone else datetime.fromtimestamp(now)  # noqa: DTZ006
     here = here.replace(tzinfo=None)
     hour, minute = _clock(parts.get("hour") or parts.get("hour_ko") or "00:00")
-    date = (parts.get("date") or parts.get("date_ko") or parts.get("day") or "").lower()
+    names = ("date", "date_ko", "day", "then", "last")
+    date = next((parts[name] or "" for name in names if parts.get(name)), "").lower()
+    if not parts.get("date_ko") and "/" in date:
+        return 0.0  # the month first, or the day: nobody knows
     at = here.replace(hour=hour, minute=minute, second=0, microsecond=0)
     late = here - timedelta(seconds=_JUST_NOW_S)
     if not date:
@@ -165,8 +210,15 @@ def _clock(text: str) -> tuple[int, int]:
     return hour, minute
 
 
+def _short(text: str) -> str:
+    """``text`` with single blanks; of a long one its beginning and its end, which say it."""
+    if len(text) > 2 * _LOOK_CHARS:
+        text = f"{text[:_LOOK_CHARS]} … {text[-_LOOK_CHARS:]}"
+    return " ".join(text.split())
+
+
 def _seconds(span: str) -> float:
-    found = re.findall(r"(\d+(?:\.\d+)?)\s*(일|시|분|초|[dhms])", span, re.IGNORECASE)
+    found = re.findall(r"(\d+(?:\.\d+)?)\s*(주|일|시|분|초|mo|[wdhms])", span, re.IGNORECASE)
     return sum(float(n) * _UNITS[unit.lower()] for n, unit in found)
 
 

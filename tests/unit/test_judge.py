@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import get_args
 
 import pytest
@@ -162,6 +163,7 @@ class Plain(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.handlers = {
+            "fail": lambda d: self.fail("quota", d["text"]),
             "text": lambda d: self.message(d["text"]),
             "tool": lambda _: self.tool_start("1", "sh", "ls"),
             "end": lambda _: self.close(ok=True),
@@ -208,3 +210,19 @@ def test_an_overlong_event_is_marked_and_passed_over() -> None:
     assert [e.kind for e in events] == ["warning", "message"]
     reader.receive(b'{"type":"end"}\n')
     assert reader.finish(Exit(0)).kind == "answered"
+
+
+@pytest.mark.parametrize(
+    ("said", "reset"),
+    [
+        ("The counter resets on Sunday at 3am (UTC), see cron.py.", ""),
+        ("Try again in 3 days: the job resets on Sunday.", ""),
+        ("You've hit your limit · resets 3am (UTC)", "3am UTC"),
+    ],
+)
+def test_an_answer_does_not_say_when_a_quota_comes_back(said: str, reset: str) -> None:
+    reader = Plain()
+    reader.receive(json.dumps({"type": "text", "text": said}).encode() + b"\n")
+    reader.receive(b'{"type":"fail","text":"insufficient_quota"}\n')
+    outcome = reader.finish(Exit(1))
+    assert (outcome.kind, outcome.reset_at) == ("quota", reset)
