@@ -15,7 +15,17 @@ _CLEAR: tuple[tuple[OutcomeKind, str], ...] = (
     (
         "quota",
         (
-            r"quota|insufficient[_ ](?:quota|credits?|balance|funds)|billing|credit balance"
+            # a limit of a service's, not the disk's; a name that only has the word in it is none
+            r"(?:exceed|exhaust|reached|insufficient|used up|out of|over|no|hit|check|depleted)"
+            r"[^\n]{0,60}(?<!disk )(?<!storage )(?<![\w/\\.'-])quotas?\b(?![\w/\\'-])"
+            r"|(?<!disk )(?<!storage )(?<!block )(?<!inode )(?<!file )(?<!space )"
+            r"(?<![\w/\\.-])quotas?[ _]?(?:was |has been |is |will |limit |usage )?"
+            r"(?:exceed|exhaust|reach|reset|used|deplet|metric)"
+            r"|(?:terminal|retryable)quotaerror|quota_?failure|exceeded_quota"
+            r"|insufficient[_ ](?:quota|credits?|balance|funds)|credit balance"
+            r"|plans? (?:and|&) billing|billing[_ ](?:details|error|hard[_ ]limit"
+            r"|not[_ ]active|issue|required|disabled|limit|problem)"
+            r"|(?:enable|activate|set up|about|requires?) billing(?![\w/-])"
             r"|usage limit|out of (?:\w+ )?(?:credits|usage)|payment required"
             r"|(?:hit|reached|exceeded|exhausted) your (?:[\w.-]+ ){0,3}"
             r"(?:limit|quota|capacity|credits)"
@@ -23,7 +33,7 @@ _CLEAR: tuple[tuple[OutcomeKind, str], ...] = (
             r"(?:hit|reached|exceeded|exhausted)|limit hit\b|more credits|usage exceeded"
             r"|(?:spending|spend|plan) limit (?:was |has been )?(?:reached|exceeded)"
             r"|monthly budget (?:was |has been )?exceeded"
-            r"|한도|할당량"
+            r"|한도|(?<!디스크 )(?<!저장 )할당량"
         ),
     ),
     (
@@ -60,12 +70,31 @@ _CLEAR: tuple[tuple[OutcomeKind, str], ...] = (
         ),
     ),
 )
+# An HTTP status: its number alone may be a line, a column, a position or a count.
+_AS_STATUS = (
+    r"(?:(?<!exit )\b(?:status|http|code)[\s_-]?(?:code)?(?:/[\d.]+)?"
+    r"|\b(?:(?:api|http|axios|request|client|server|response)\w*?)?error(?: code)?"
+    r"|(?:GET|POST|PUT) \S{1,200}|failed(?: with)?|rejected|denied|returned"
+    r"|responded(?: with)?|received|got)"
+    r"[\"']?[\s:=(\[\"']{1,4}(?:http )?"
+)
+_AFTER_STATUS = (
+    r"(?=\s*(?:$|\n|[\"'(){}\[\]<>|;!?—–-]|[.,:](?:\s|$|[\"'{])|\w+="
+    r"|(?:from|when|at|on|for|error|status|response|unauthori[sz]ed|forbidden|too many|internal|bad gateway|service|gateway"
+    r"|overloaded)\b))"
+)
+
+
+def _coded(codes: str) -> str:
+    return rf"{_AS_STATUS}(?:{codes}){_AFTER_STATUS}"
+
+
 _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
-    ("rate", r"\b429\b|rate.?limit|too many requests|RESOURCE_EXHAUSTED|\bthrottl"),
+    ("rate", _coded("429") + r"|rate.?limit|too many requests|RESOURCE_EXHAUSTED|\bthrottl"),
     (
         "auth",
         (
-            r"\b40[13]\b(?! tests?\b)|authenticat|unauthori[sz]ed|invalid.{0,12}key"
+            _coded("40[13]") + r"|authenticat|unauthori[sz]ed|invalid.{0,12}key"
             r"|API_KEY_INVALID|auth method"
             r"|not (logged|signed) in|log ?in again|session expired"
             r"|please (run|log|sign).{0,12}in\b|(?:log|sign) in to |sign(?:ing)? in again"
@@ -80,7 +109,7 @@ _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
             r"|api[ _-]?key (?:is )?(?:missing|required)|(?:KEY|TOKEN)\b.{0,24} (?:is )?not set"
         ),
     ),
-    ("overloaded", r"\b(503|529)\b|overloaded|at capacity|UNAVAILABLE|high demand"),
+    ("overloaded", _coded("503|529") + r"|overloaded|at capacity|UNAVAILABLE|high demand"),
     (
         "missing-binary",
         (
@@ -105,7 +134,8 @@ _VAGUE: tuple[tuple[OutcomeKind, str], ...] = (
             r"|ECONN|\bENOTFOUND|EAI_AGAIN"
             r"|unable to connect|upstream connect|ERR_INTERNET|ETIMEDOUT|name resolution"
             r"|no route to host|certificate|socket|stream (disconnected|closed)|network|terminated"
-            r"|idle timeout|timed out|cannot connect|\b5\d\d\b|internal server error|server_error"
+            r"|idle timeout|timed out|cannot connect|internal server error|server_error"
+            r"|bad gateway|gateway time-?out|" + _coded(r"5\d\d")
         ),
     ),
 )
@@ -123,6 +153,14 @@ _STATUS: dict[int, OutcomeKind] = {
 
 _LOOK_CHARS = 2_000
 
+# Names of files, which say nothing of a failure's kind: "/srv/billing/x", "src/socket.ts:512:40".
+_PATH = re.compile(
+    r"(?<![\w:/.~-])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@+-]+(?:[/\\][\w.@+-]+)+(?::\d+)*/?"
+    r"|(?<![\w:/.@+-])[\w.@+-]+(?:/[\w.@+-]+)*\.[a-z]{1,4}(?::\d+){1,2}\b"
+    r"|(?<![\w:/.@+-])[\w@+-][\w.@+-]*/(?:[\w.@+-]+/)*[\w@+-]+\.[a-z]{1,4}(?![\w.])"
+)
+_OF_SERVICES = ("quota", "rate", "auth", "overloaded")
+
 
 def classify(text: str, status: int | None = None) -> OutcomeKind:
     """The kind of failure that an error text, with the HTTP status where known, speaks of.
@@ -132,15 +170,16 @@ def classify(text: str, status: int | None = None) -> OutcomeKind:
     """
     if len(text) > 2 * _LOOK_CHARS:  # its beginning and its end say it; the rest takes time
         text = f"{text[:_LOOK_CHARS]}\n{text[-_LOOK_CHARS:]}"
+    bare = _PATH.sub(" … ", text)
     for kind, rule in _CLEAR_RULES:
-        if rule.search(text):
+        if rule.search(bare if kind in _OF_SERVICES else text):
             return kind
     if status in _STATUS:
         return _STATUS[status]
     if status is not None and 500 <= status <= 599:
         return "overloaded"
     for kind, rule in _VAGUE_RULES:
-        if rule.search(text):
+        if rule.search(bare if kind in _OF_SERVICES else text):
             return kind
     return "crashed"
 
