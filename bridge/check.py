@@ -22,7 +22,7 @@ from config.settings import Settings
 from core.engines.process import run
 from core.errors import BadSettings
 from core.model import PERMISSIONS, EngineInfo, EngineTask, Limits, Outcome
-from core.ports import Engine, Reader
+from core.ports import Engine, Reader, kind_of
 from core.records import parked
 from core.records.thread import Records
 from core.redact import redact
@@ -55,9 +55,13 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One engine. ``why`` says what is the matter and what to do ("": nothing is)."""
+    """One engine; ``kind`` is which CLI it is, whatever it is called here.
+
+    ``why`` says what is the matter and what to do ("": nothing is).
+    """
 
     name: str
+    kind: str
     found: bool
     version: str
     known: bool | None
@@ -101,10 +105,11 @@ def _checked(engine: Engine, info: EngineInfo, asked: Live | None, *, named: boo
     failed = broken or (named and bool(why))
     if asked is not None and asked.outcome != "answered":
         failed, why = True, asked.said
-    versions = KNOWN_VERSIONS.get(info.name, ())
+    versions = KNOWN_VERSIONS.get(kind_of(engine), ())
     traits = engine.traits
     return Checked(
         name=info.name,
+        kind=kind_of(engine),
         found=info.installed,
         version=info.version,
         known=info.version in versions if versions and info.version else None,
@@ -123,7 +128,7 @@ def _fault(info: EngineInfo) -> str:
     if not info.installed:
         return info.detail or "not found; install it, or set its path in moot.toml"
     if info.signed_in is False:
-        more = info.detail or f"start `{info.name}` in a terminal and sign in there"
+        more = info.detail or f"start `{info.command}` in a terminal and sign in there"
         return f"not signed in: {more}"
     return ""
 
@@ -223,7 +228,7 @@ def _lines(checked: Sequence[Checked]) -> Iterator[str]:
             tokens = f"{one.live.input_tokens} tokens in, {one.live.output_tokens} out"
             yield f"{one.name}: answered “{one.live.said}” in {one.live.seconds} s ({tokens})"
         if one.known is False:
-            tested = ", ".join(KNOWN_VERSIONS[one.name])
+            tested = ", ".join(KNOWN_VERSIONS[one.kind])
             yield f"{one.name}: version {one.version} is none that was tested ({tested})"
         if one.live is not None and one.live.unknown:
             kinds = ", ".join(f"{kind} ({n}x)" for kind, n in sorted(one.live.unknown.items()))

@@ -113,7 +113,8 @@ def show_engines(found: Sequence[EngineInfo], default: str) -> None:
     for info in found:
         why = info.detail
         if info.installed and info.signed_in is False and not why:
-            why = f"not signed in; start `{info.name}` in a terminal, sign in there, and look again"
+            how = f"start `{info.command}` in a terminal, sign in there, and look again"
+            why = f"not signed in; {how}"
         if why:
             console.print(Text(f"{info.name}: {why}"))
 

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import core.engines
 from config.settings import Settings
@@ -14,7 +15,7 @@ from core.engines.process.probe import probe
 from core.errors import BadSettings
 from core.memory.summarise import By
 from core.model import EXTRACT, Check, EngineConfig, EngineInfo
-from core.ports import Engine
+from core.ports import Engine, kind_of
 
 # The order in which the first usable one is the default; engines of one's own come after.
 PREFERENCE = ("claude", "codex", "gemini", "opencode", "ollama")
@@ -47,12 +48,27 @@ def _load(name: str, entry: EngineEntry) -> Engine:
     module_name, _, attribute = (entry.use or f"core.engines.{name}:ENGINE").partition(":")
     try:
         factory = getattr(importlib.import_module(module_name), attribute or "ENGINE")
-        return factory(engine_config(entry))
+        return _called(factory(engine_config(entry)), name)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise BadSettings(
             f"[engines.{name}] names no engine that can be loaded ({error}). "
             f'Known are: {", ".join(shipped())}; another one needs use = "module:ENGINE".'
         ) from None
+
+
+def _called(engine: Any, name: str) -> Engine:
+    """The engine under its name in the settings: two entries may use one class (two accounts).
+
+    What the class calls itself stays known as its kind (``core.ports.kind_of``).
+
+    Raises:
+        AttributeError: its name cannot be set, as with a property.
+    """
+    kind = kind_of(engine)
+    if engine.name != name:
+        engine.name = name
+        engine.kind = kind
+    return engine
 
 
 def engine_config(entry: EngineEntry) -> EngineConfig:
@@ -97,7 +113,7 @@ def first_usable(found: Sequence[EngineInfo]) -> str:
 
 def usable(info: EngineInfo) -> bool:
     """Installed and signed in, or as good as: a login in a key chain cannot be looked at."""
-    if info.signed_in is None and info.name in ONLY_WITH_LOGIN:
+    if info.signed_in is None and (info.kind or info.name) in ONLY_WITH_LOGIN:
         return False
     return info.installed and info.signed_in is not False
 

@@ -22,7 +22,7 @@ from core.engines.process import Writers
 from core.errors import BadInput, NotAllowed
 from core.model import Author, Button, Conversation, ConversationKey, Participant, Project, Reply
 from core.model import TerminalSession as Kept
-from core.ports import Engine, InTerminal
+from core.ports import Engine, InTerminal, kind_of
 from core.records import places, sessions, turns
 from core.records.thread import Records
 from core.words import literal, seat_name
@@ -84,7 +84,7 @@ class Terminals:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._engines = {n: e for n, e in engines.items() if isinstance(e, InTerminal)}
-        self._names = {name: engine.name for name, engine in engines.items()}
+        self._kinds = {name: kind_of(engine) for name, engine in engines.items()}
         self._writers = writers
         self._project_of = project_of
         self._default = default
@@ -204,7 +204,7 @@ class Terminals:
     async def _find(self, look: Look, records: Records) -> tuple[tuple[Found, ...], list[str]]:
         """The sessions that no Moot has used, newest first, and whose engines were late."""
         asked = [name for name in self._engines if look.engine in ("", name)]
-        first = {self._names[name]: name for name in reversed(asked)}  # one of each CLI
+        first = {self._kinds[name]: name for name in reversed(asked)}  # one of each CLI
         tasks = {name: self._start(name, look.project.path) for name in first.values()}
         if tasks:
             await asyncio.wait(tasks.values(), timeout=LOOK_S)
@@ -230,7 +230,7 @@ class Terminals:
 
         def read() -> tuple[Found, ...]:
             kept = engine.terminal_sessions(cwd, self._environ)
-            used = self._writers.used(self._names[name], [one.id for one in kept])
+            used = self._writers.used(self._kinds[name], [one.id for one in kept])
             return tuple(Found(name, one) for one in kept if one.id not in used)
 
         try:

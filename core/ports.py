@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from core.model import (
     Attachment,
@@ -173,7 +173,13 @@ class Engine(Protocol):
     """A coding CLI (or model API) as a sans-I/O protocol."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What people ask it by.
+
+        A class gives it a name of its own, as a plain attribute; where the settings call it
+        otherwise, Moot sets theirs on the instance and keeps the class's as ``kind``.
+        """
+        ...
 
     @property
     def traits(self) -> EngineTraits: ...
@@ -196,6 +202,15 @@ class Engine(Protocol):
         ...
 
     def reader(self, task: EngineTask) -> Reader: ...
+
+
+def kind_of(engine: Any) -> str:
+    """Which CLI (or API) an engine is, whatever the settings call it: two accounts are of one kind.
+
+    Its versions, its login and the ids of its sessions go by it; all else goes by ``name``.
+    """
+    kind: str = getattr(engine, "kind", "") or engine.name
+    return kind
 
 
 @runtime_checkable

@@ -330,7 +330,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """A line of ``moot engines``. ``signed_in`` is ``None`` when it cannot be told."""
+    """A line of ``moot engines``. ``signed_in`` is ``None`` when it cannot be told.
+
+    ``kind`` is which CLI it is, where the settings call it otherwise ("": as ``name`` says).
+    """
 
     name: str
     installed: bool
@@ -338,6 +341,12 @@ class EngineInfo:
     signed_in: bool | None
     path: str
     detail: str = ""
+    kind: str = ""
+
+    @property
+    def command(self) -> str:
+        """What to start in a terminal to sign in to it: this very account's program."""
+        return self.path if self.kind and self.path else self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,8 @@ _FIXABLE = {
     "quota": "{engine} has used up its quota{reset}.{detail} {fix}",
 }
 
+_TABLE = re.compile(r"\[engines\.[\w-]+\]")  # engines know their usual name only
+
 # What helps against a failure that has no kind of its own, by what the engine says of it.
 _HINTS = (
     (
@@ -117,6 +119,7 @@ def explain(engine: str, outcome: Outcome) -> str:
     reset = f"; it comes back: {outcome.reset_at}" if outcome.reset_at else ""
     hints = (hint for shape, hint in _HINTS if re.search(shape, said, re.IGNORECASE))
     hint = next(hints, _HINT)
+    fix = _TABLE.sub(f"[engines.{engine}]", outcome.fix)
     template = (_FIXABLE.get(outcome.kind) if outcome.fix else None) or _SAY[outcome.kind]
-    text = template.format(engine=engine, detail=detail, reset=reset, fix=outcome.fix, hint=hint)
+    text = template.format(engine=engine, detail=detail, reset=reset, fix=fix, hint=hint)
     return " ".join(text.split())

@@ -15,7 +15,7 @@ from core.control import Lease
 from core.engines.process import Busy
 from core.model import EngineEvent, EngineTask, Outcome, PackRequest, Permission, Step, Turn, Usage
 from core.permissions import held_to
-from core.ports import Engine
+from core.ports import Engine, kind_of
 from core.records import runs
 from core.records.parked import Parked
 from core.turns.asked import cannot_be_held
@@ -147,7 +147,8 @@ class Question:
         records, progress, sitting = self.house.records, self.house.progress, how.sitting
         saving: list[asyncio.Task[None]] = []
         asking = Requests(task.run_id, self.turn, how.step, sitting, self.house, self.lease)
-        hold = self.house.writers.hold(engine.name, task.run_id)
+        # By the CLI: another entry of the settings, or another Moot's, may name the same session.
+        hold = self.house.writers.hold(kind_of(engine), task.run_id)
 
         def waits(_: Busy) -> None:
             progress.event(task.run_id, EngineEvent("retry", name="session"))

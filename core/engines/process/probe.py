@@ -19,6 +19,7 @@ from core.engines.process import tree
 from core.engines.process.environment import child_environment
 from core.engines.process.http import why_unreachable
 from core.model import EngineConfig, EngineInfo, HttpCall
+from core.ports import kind_of
 from core.streams import redact, tail
 
 VERSION_S = 15.0  # Gemini takes 2 to 3 s on a quiet machine
@@ -79,7 +80,12 @@ def could_run(engine: Any, environ: Mapping[str, str]) -> bool:
 
 async def probe(engine: Probed, environ: Mapping[str, str] | None = None) -> EngineInfo:
     """Look whether ``engine`` could be used: takes at most about 15 seconds, never raises."""
-    environ = os.environ if environ is None else environ
+    kind = kind_of(engine)
+    info = await _probe(engine, os.environ if environ is None else environ)
+    return info if kind == engine.name else replace(info, kind=kind)
+
+
+async def _probe(engine: Probed, environ: Mapping[str, str]) -> EngineInfo:
     if engine.ping is not None:
         return await _ping(engine.name, *engine.ping(environ))
     signed_in = await asyncio.to_thread(engine.signed_in, environ, _reader(environ))
