@@ -274,6 +274,7 @@ class Project(Section):
     path: Path
     channels: tuple[str, ...] = ()
     permission: Permission = "plan"
+    trust_settings: bool = False
 
     @field_validator("channels")
     @classmethod

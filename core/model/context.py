@@ -162,6 +162,8 @@ class Project:
     path: str
     permission: Permission = "plan"
     own: bool = False
+    # What the folder holds of an engine's own settings (hooks, servers, helpers, environment) counts.
+    trust_settings: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ class EngineTask:
         passing: a job that needs no tools, and whose session nobody goes on with: an engine that
             can gives it none, and keeps nothing of it on disk.
         attempt: how often this was tried before in this run: each attempt is a session of its own.
+        trusted_settings: what the project's folder holds of the engine's own settings (hooks, MCP
+            servers, helpers, environment) may count. Where it is not, that is data of others.
         files: absolute paths of what people attached, all in one folder below ``scratch``: the
             run may read them, whatever its permission.
         asks: people can be asked while it works (``EngineRequest``). In the mode ``ask`` it always
@@ -116,6 +118,7 @@ class EngineTask:
     passing: bool = False
     asks: bool = False
     attempt: int = 0
+    trusted_settings: bool = False
     files: tuple[str, ...] = ()
 
     @property

@@ -13,7 +13,7 @@ import structlog
 from core.context.pack import receipt
 from core.control import Lease
 from core.engines.process import Busy
-from core.model import EngineEvent, EngineTask, Outcome, PackRequest, Permission, Step, Turn, Usage
+from core.model import EngineEvent, EngineTask, Outcome, PackRequest, Permission, Project, Step, Turn, Usage
 from core.permissions import held_to
 from core.ports import Engine, kind_of
 from core.records import runs
@@ -56,12 +56,12 @@ class How:
 class Question:
     """What one step asks its engine; ``wanted`` is what its run is allowed at most.
 
-    ``cwd`` is the project's folder; ``lease`` the slot that the step holds.
+    ``lease`` is the slot that the step holds.
     """
 
     turn: Turn
     house: House
-    cwd: str
+    project: Project
     wanted: Permission
     cancel: asyncio.Event
     lease: Lease | None
@@ -78,10 +78,11 @@ class Question:
             run_id=how.run_id,
             context="",
             prompt="",
-            cwd=self.cwd,
+            cwd=self.project.path,
             scratch=str(how.scratch),
             permission=how.request.permission,
             model=seat.model,
+            trusted_settings=self.project.trust_settings,
             files=tuple(
                 str(how.scratch / FOLDER / one.file) for one in how.request.files if one.file
             ),

@@ -164,7 +164,7 @@ class Table:
                 in_run.outdated = self.gather.out_of_date(step.round)
             how = How(run_id, step, scratch, request, sitting, in_run, row_is_there, resting)
             question = Question(
-                self.turn, self.house, self.project.path, self._wanted, self.cancel, self.lease
+                self.turn, self.house, self.project, self._wanted, self.cancel, self.lease
             )
             outcome, fresh = await question.ask(how, asking)
         finally:
