@@ -242,7 +242,7 @@ def change_prompt(message_id: int, prompt: str) -> bool:
         TurnRow.update(prompt=prompt)
         .where(
             (TurnRow.prompt_message == message_id)
-            & TurnRow.state.in_(("queued", "held", "failed", "cancelled"))
+            & TurnRow.state.in_(_ASKED_LATER)
         )
         .execute()
     )
@@ -283,9 +283,9 @@ def change_table(
 
 
 def limit(turn_id: int, permission: Permission | None) -> None:
-    """What a question that waits may lead to, as it reads now."""
+    """What a question that waits, or may be asked again, may lead to, as it reads now."""
     TurnRow.update(permission=permission or "").where(
-        (TurnRow.id == turn_id) & TurnRow.state.in_(("queued", "held"))
+        (TurnRow.id == turn_id) & TurnRow.state.in_(_ASKED_LATER)
     ).execute()
 
 
