@@ -24,6 +24,7 @@ from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, MessageRow, RequestRow, RunRow, TurnRow
 
 _WAITING = ("queued", "running", "held", "parked")
+_ASKED_LATER = ("queued", "held", "failed", "cancelled")  # failed and stopped ones by Retry
 
 
 def queue_turn(

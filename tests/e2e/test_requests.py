@@ -260,6 +260,20 @@ async def test_what_is_allowed_is_the_lowest_of_channel_table_and_question(tmp_p
         assert table
 
 
+async def test_a_failed_question_that_is_lowered_by_an_edit_is_asked_again_with_less(tmp_path):
+    notes = tmp_path / "project/notes.txt"
+    async with playing("slack", tmp_path, permission="edit") as stage:
+        place = await stage.ask("@@rehearse fail=crash@@")
+        failed = await stage.post(place, "failed before")
+        await stage.moot.event("turn.ended", turn=1)
+        write = "<@U0BOT> @@rehearse write=notes.txt text=again@@"
+        await stage.slack.edit(place, f"{write} --permission plan")
+        await stage.moot.event("event.accepted", kind="edit")
+        await stage.press(failed, "Retry")
+        await stage.moot.event("turn.ended", turn=2)
+        assert not notes.exists()
+
+
 async def test_a_roundtable_asks_where_that_is_set_and_a_speaker_is_skipped(tmp_path):
     more = {"permissions": {"roundtable": "ask"}, "runs": {"at_once": 2}}
     ask = '@@rehearse ask="touch made.txt"@@'
