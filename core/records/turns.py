@@ -241,10 +241,7 @@ def change_prompt(message_id: int, prompt: str) -> bool:
     """An edit of a question that waits, or may be asked again, changes it; False: too late."""
     changed = (
         TurnRow.update(prompt=prompt)
-        .where(
-            (TurnRow.prompt_message == message_id)
-            & TurnRow.state.in_(_ASKED_LATER)
-        )
+        .where((TurnRow.prompt_message == message_id) & TurnRow.state.in_(_ASKED_LATER))
         .execute()
     )
     return bool(changed)
