@@ -10,8 +10,9 @@ from core.model import Message, Participant, Run, Step, Turn
 
 MAX_HOPS = 2
 MAX_ATTEMPTS = 2
-# What a next round cannot change: somebody has to install, sign in or set something first.
-LASTING = frozenset(("missing-binary", "auth", "bad-config", "bad-model"))
+# What a next round cannot change: somebody has to install, sign in or set something first, and a
+# quota lasts for hours.
+LASTING = frozenset(("missing-binary", "auth", "bad-config", "bad-model", "quota"))
 
 
 def next_steps(
@@ -34,8 +35,8 @@ def next_steps(
       ``hop < max_hops``; an answer without pulls, or at ``max_hops``, settles the seat. Blocks
       that did not parse (``run.faults``) lead to a hop as well, once in a chain.
     - A failed, skipped or cancelled run settles its seat, so that the others go on. A seat whose
-      engine is missing, not signed in or wrongly set up (``LASTING``) is absent from the later
-      rounds too.
+      engine is missing, not signed in, wrongly set up or out of quota (``LASTING``) is absent from
+      the later rounds too.
     - A run that a crash cut off is made again once (the same step, ``attempt`` 2) if it could not
       write; otherwise the seat is settled, and the caller tells the thread.
     - A run that was parked (it waited for people when a crash ended it) is made again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -90,10 +90,22 @@ def in_all(outcome: Outcome, earlier: Iterable[Usage]) -> Outcome:
 
 
 def note(
-    run_id: str, turn: Turn, seat: Participant, outcome: Outcome, purse: Purse, teller: Teller
+    starts: Sequence[float],
+    run_id: str,
+    turn: Turn,
+    seat: Participant,
+    outcome: Outcome,
+    purse: Purse,
+    teller: Teller,
 ) -> None:
-    """Write what a run used; the thread is told once when most, or all, of a budget is used."""
+    """Write what a run used; the thread is told once when most, or all, of a budget is used.
+
+    ``starts`` are those of its processes and calls: without any its engine was not asked (it
+    rests, or is not there), and nothing is written.
+    """
     now = teller.now
+    if not starts:
+        return
     usage.note_run(run_id, turn, seat, outcome, teller.project.name, now)
     if not purse.budgets:
         return

@@ -13,7 +13,17 @@ import structlog
 from core.context.pack import receipt
 from core.control import Lease
 from core.engines.process import Busy
-from core.model import EngineEvent, EngineTask, Outcome, PackRequest, Permission, Project, Step, Turn, Usage
+from core.model import (
+    EngineEvent,
+    EngineTask,
+    Outcome,
+    PackRequest,
+    Permission,
+    Project,
+    Step,
+    Turn,
+    Usage,
+)
 from core.permissions import held_to
 from core.ports import Engine, kind_of
 from core.records import runs
@@ -50,6 +60,7 @@ class How:
     gate: Callable[[], Awaitable[None]]
     resting: Parked | None = None  # as it was when the facts were read
     spent: list[Usage] = field(default_factory=list[Usage])  # by each process of it
+    starts: list[float] = field(default_factory=list[float])  # of them; none: it was not asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +185,11 @@ class Question:
             asking.event(event)
             progress.event(task.run_id, event)
 
+        def on_start() -> None:
+            how.starts.append(time.time())
+            # Not earlier: posting the status message would compete with the start.
+            self.house.wake_delivery()
+
         async def on_spawn(pid: int, started: float) -> None:
             await records.do(runs.set_child, task.run_id, pid, started)
             log.debug("run.spawned", pid=pid)
@@ -189,8 +205,7 @@ class Question:
                     task,
                     on_event=on_event,
                     gate=gate,
-                    # Not earlier: posting the status message would compete with the start.
-                    on_start=self.house.wake_delivery,
+                    on_start=on_start,
                     on_spawn=on_spawn,
                     limits=self.house.policy.limits,
                     cancel=self.cancel,

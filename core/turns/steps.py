@@ -195,7 +195,8 @@ class Table:
             if outcome.kind == "answered":
                 parked.unpark(seat.engine, seat.model)
             used = in_all(priced, (usage for usage in how.spent if usage is not outcome.usage))
-            note(run_id, self.turn, self._modelled(seat), used, self.house.purse, teller)
+            purse = self.house.purse
+            note(how.starts, run_id, self.turn, self._modelled(seat), used, purse, teller)
             return closed
 
         state = await self.house.records.insist(close)

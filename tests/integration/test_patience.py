@@ -13,11 +13,12 @@ import pytest
 
 from core.model import EngineEvent, EngineTask, Outcome, Participant, Spawn
 from core.records import parked
-from core.records.tables import OutboxRow, ParkedRow
+from core.records.tables import OutboxRow, ParkedRow, UsageRow
 from core.turns import retry
-from tests.integration.parlour import Actor, Parlour, parlour
+from tests.integration.parlour import RULES, Actor, Parlour, parlour
 
 FAILS = "@@rehearse fail={}@@"
+RESTING = Outcome("quota", detail="used up", reset_s=time.time() + 9_000)
 
 
 class Worn(Actor):
@@ -132,6 +133,47 @@ async def test_a_quota_without_a_time_parks_nobody(room: Parlour) -> None:
     assert not await resting(room)
     (notice,) = await posts(room, "notice")
     assert "Retry" in notice.buttons
+
+
+class Absent(Worn):
+    """Its program is not there."""
+
+    def start(self, task: EngineTask) -> Spawn:
+        return replace(super().start(task), argv=("/no/such/program",))
+
+
+async def test_an_engine_that_was_not_asked_is_no_run_that_counts(room: Parlour) -> None:
+    def counted() -> list[str]:
+        return [row.engine for row in UsageRow.select()]
+
+    engines = {**room.house.engines, "absent": Absent("absent")}
+    room.house = replace(room.house, engines=engines)
+    await room.records.do(parked.note, "acme", "", RESTING, time.time())
+    for name in ("acme", "absent", "nobody"):
+        assert await ask(room, "one", name) == "failed"
+    assert await outcomes(room) == ["quota", "missing-binary", "bad-config"]
+    assert await room.records.do(counted) == []
+    await room.records.do(parked.unpark, "acme")
+    worn(room).orders = [FAILS.format("refused")]
+    assert await ask(room, "two") == "failed"
+    assert await room.records.do(counted) == ["acme"], "one that was asked and failed is a run"
+
+
+async def test_at_a_roundtable_a_resting_seat_sits_out_and_it_is_said_once(room: Parlour) -> None:
+    await room.records.do(parked.note, "acme", "", RESTING, time.time())
+    await ask(room, "topic", "acme", "bolt", "bolt", rounds=3, rules=RULES)
+    assert await outcomes(room) == ["quota", *["answered"] * 6]
+    assert not worn(room).asked
+    (notice,) = [post.text for post in await posts(room, "notice") if "quota" in post.text]
+    assert "sits out the rounds to come" in notice
+
+
+async def test_a_quota_that_ends_at_no_known_time_lets_a_seat_sit_out_as_well(
+    room: Parlour,
+) -> None:
+    worn(room).orders = ['@@rehearse text="Credit balance is too low"@@'] * 3
+    await ask(room, "topic", "acme", "bolt", "bolt", rounds=3, rules=RULES)
+    assert len(worn(room).asked) == 1
 
 
 async def test_at_a_roundtable_a_resting_seat_is_absent(room: Parlour) -> None:
