@@ -176,6 +176,8 @@ class LineReader:
     # --- inside -----------------------------------------------------------------------
 
     def _dispatch(self, obj: JsonObject) -> None:
+        if self.closed:  # whoever still holds the output (a grandchild) is not the engine
+            return
         if obj is TOO_LONG:
             self.warn("one event was too long and was left out", "skipped")
             return
