@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import time
 from urllib.parse import quote
 
 import pytest
@@ -59,6 +60,67 @@ def test_a_value_that_is_cut_by_the_stream_is_not_shown(token: str, cuts: list[i
     assert shown.endswith(" and go on")
 
 
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (("abcdefgh1", "abcdefgh1234567"), "abcdefgh1234567"),
+        (("abcdefgh1", "gh1zzzzzz"), "abcdefgh1zzzzzz"),
+        (("abcdefgh1", "gh1zzzzzz", "zzzzz98765"), "abcdefgh1zzzzzz98765"),
+    ],
+    ids=["begins-another", "overlap", "chain"],
+)
+def test_values_within_one_another_are_not_shown_in_part(
+    values: tuple[str, ...], text: str
+) -> None:
+    secrets = Secrets(values)
+    assert secrets.mask(f"it is {text}!") == f"it is {MASK}!"
+    for size in range(1, len(text) + 1):
+        flow = Flow(secrets)
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        shown = flow.feed("it is ") + "".join(map(flow.feed, pieces)) + flow.feed("!") + flow.end()
+        assert shown == f"it is {MASK}!"
+
+
+def test_a_value_that_only_began_is_shown() -> None:
+    flow = Flow(Secrets(["abcdefgh1", "abcdefgh1234567"]))
+    assert flow.feed("abcdefgh1") == ""
+    assert flow.feed("23-") == f"{MASK}23-"
+    assert flow.feed("abcdefg") + flow.end() == "abcdefg"
+
+
+HOSTILE = [
+    "a-", "a_", "a.", "a@", "1", "1.", "x", "…", "...", " ", "=", "é", "token-", "token=",
+    "token: ", "key: ", "sk-", "rk-sk-", "sk-a1", "xoxa-", "xoxb-1", "eyJ-", "eyJa", "eyJaaaaaaaaa.", "SG.",
+    "SG.aaaaaaaaaaaaaaaa", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END ", "://", "://a:",
+    "://a:b@", "://a", "basic ", "Basic YWFh", "bearer:", "Authorization: Bearer 1a", "12345678:AA",
+    ".aaaaaa.aaaaaaa", "AKIA", "ghp_a", "hf_", "do_v1_", "/api/webhooks/1",
+    "hooks.slack.com/services/",
+    'password="a ', "password='a b1'", "pass=token", "password=a_", "password=aB", "password=a.",
+    "YWFh", "canary-7", "Y2FuYXJ5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_no_text_takes_long(unit: str) -> None:
+    secrets = Secrets([CANARY, "aaaaaaaa-aaaaaaaa", "SuperS3cretValue99xyz"])
+    sign = base64.b64encode(b"u:SuperS3cretValue99xyz").decode()
+    begin = f"a.eyJ _test_ :AA ://@ =bearer basic key= {sign} sk-"  # every rule has to look
+
+    def took(size: int) -> float:
+        text = begin + unit * (size // len(unit)) + " token=abc"
+        best = float("inf")
+        for _ in range(3 if size < 100_000 else 1):
+            began = time.thread_time()
+            redact(text, secrets)
+            best = min(best, time.thread_time() - began)
+        return best
+
+    times = [took(size) for size in (3_125, 12_500)]
+    while len(times) < 4:  # four times the text: about four times as long, not sixteen times
+        times.append(took(12_500 * 4 ** (len(times) - 1)))
+        assert times[-1] < 8 * times[-2] + 0.002, times
+
+
 def test_what_was_learnt_is_looked_for_everywhere() -> None:
     learn([CANARY, "short"])
     assert redact(f"x {CANARY} short") == f"x {MASK} short"
@@ -91,6 +153,19 @@ def test_what_was_learnt_is_looked_for_everywhere() -> None:
         "Authorization: Bearer abc123def456ghi",
         "Authorization: Basic dXNlcjpodW50ZXIyMg==",
         "https://user:hunter2secret@host.example/x",
+        "https://ghtoken0123456789abcdef@github.com/x",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nabc\n-----END PGP PRIVATE KEY BLOCK-----",
+        "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw12",
+        "sk-abcdefghijklmnopqrst",
+        "hvs.CAESIJ1234567890abcdefghij1234567890",
+        "dop_v1_a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1",
+        "whsec_abcdefghij1234567890",
+        "shpat_a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1",
+        '{"password":"a b c 1 2 3"}',
+        'secret = "correct horse battery staple 9"',
+        "password: `abc12345xyz`",
+        "https://discord.com/api/webhooks/123456789012345678/abcdefghijklmnopqrstuvwxyz-_01234",
+        "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs",
     ],
 )
 def test_shapes_of_credentials_are_not_shown(text: str) -> None:
@@ -130,6 +205,14 @@ def test_shapes_of_credentials_are_not_shown(text: str) -> None:
         "http://127.0.0.1:8000/v1@x",
         "bearer authentication-header is basic knowledge-of-http",
         "the keyboard: qwerty123",
+        '<div id="sk-container-id-1" class="sk-top-container sk-toggleable__content-2">',
+        "git checkout rk-2024-roadmap-q3 && git merge gsk-2024-integration",
+        "https://host:8080?x=a@b.c",
+        "https://host.example?to=a:b@c.example",
+        "git clone https://deploy-2024-user@git.example/x",
+        "the basic python3interpreter and Basic Authentication2023guide",
+        "Bearer TokenAuthentication2 of bearer http2server-config1",
+        '"password": "must have at least 8 characters"',
         "tokenizer: cl100k_base",
         "def f(password: str, token: Token2) -> None: ...",
         "core.engines.process.environment_of_the_child.a_function_with_a_long_name_123",
