@@ -40,6 +40,15 @@ class Door:
         """What this person's questions may lead to at most; ``None``: what the channel allows."""
         return ceiling(self._at_most, author.grants, trusted=author.trusted)
 
+    def why_ceiling(self, author: Author) -> str:
+        """Which entry sets that ceiling; "" where there is none."""
+        most = self.ceiling(author)
+        names = (*author.grants, *(("*",) if author.trusted else ()))
+        entry = next((name for name in names if self._at_most.get(name) == most), "")
+        if most is None or entry:
+            return f'`[permissions.at_most] "{entry}"`' if entry else ""
+        return "as a guest whom `[permissions.at_most]` does not name"
+
     def check_decides(self, author: Author) -> None:
         """Let through who may decide what an agent asks leave for, or raise.
 

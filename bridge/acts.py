@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from bridge import shown
 from bridge.access import Door
 from bridge.asked import AskedActs
 from bridge.asked_commands import Decide, Requests, Revoke
@@ -16,23 +17,20 @@ from bridge.line import Line, say_line
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
 from bridge.team_acts import Ground, TeamActs
-from bridge.team_commands import WORDS, Team
+from bridge.team_commands import Team
 from bridge.terminal_commands import Continue, Resume
 from bridge.terminals import Look, Terminals
 from bridge.usage_acts import Counting, act_usage
 from bridge.usage_commands import BudgetsShown, Usage
-from core.context.parity import parity
 from core.errors import BadInput
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
 from core.permissions import lowest
-from core.receipts import say_context, say_parity
 from core.records import messages, outbox, parked, places, runs, turns
 from core.turns.asked import withdraw_turn
-from core.turns.budgets import refuse
-from core.turns.parking import resting_text
+from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
-from core.words import DELETED, HELP, HELP_TEAM, literal, say_status, stop_button
+from core.words import DELETED, literal, stop_button
 
 log = structlog.get_logger()
 GOES_ON = (
@@ -40,7 +38,6 @@ GOES_ON = (
     "it reads now, `!stop` it and send the edited text as a new message."
 )
 NOTHING_LEFT = "A budget is used up: the thread says which, and when it begins anew."
-TEAM_PAGES = ("team", "records", *WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +67,7 @@ class Acts:
         self,
         event: ChatEvent,
         now: float,
+    rights: RightsRules = field(default_factory=RightsRules)
         policy: IntakePolicy,
         render: Callable[[str, str], tuple[str, ...]],
         door: Door,
@@ -109,16 +107,11 @@ class Acts:
             case Stop() if conversation is not None:
                 return self.stop(conversation, list(turns.waiting(conversation.id)))
             case Status():
-                here = self._waiting(conversation)
-                told = say_status(here, *outbox.undelivered(), self.now)
-                told += say_line(self.policy.line(), here)
-                resting = resting_text(parked.resting(self.now), self.now)
-                more = (told, AskedActs(self).waits(conversation), resting)
-                return Reply("\n\n".join(filter(None, more)))
+                return shown.status(self, conversation)
             case Usage() | BudgetsShown():
                 return act_usage(self, intention, self.policy.counting)
             case Context() if conversation is not None:
-                return Reply(_context(conversation, intention.run))
+                return shown.context(self, conversation, intention.run)
             case Next() if conversation is not None:
                 return next_speaker(self, conversation, intention.name)
             case Mode() if conversation is not None:
@@ -129,15 +122,16 @@ class Acts:
                 return TeamActs(self, self.policy.ground, conversation, message_id).act(intention)
             case Decide() | Requests() | Revoke():
                 return AskedActs(self).act(intention, conversation)
-            case Help():
-                return Reply(HELP_TEAM if intention.page in TEAM_PAGES else HELP)
+            case Help() | RightsShown():
+                return shown.helped(self, intention)
             case _:
                 raise BadInput(
                     "This is about one thread: type it in one that Moot takes part in, "
                     "with `!` before it."
                 )
 
-    def _waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:
+    def waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:
+        """The turns that run or wait in a conversation, or (``None``) in the channel."""
         key = self.event.key
         if conversation is None:
             found = turns.waiting_in_channel(key.chat, key.space, key.channel)
@@ -191,7 +185,7 @@ class Acts:
         turn_id = turns.queue_turn(
             conversation.id,
             asker=author.name,
-            asker_key=f"{self.event.key.chat}:{author.id}",
+            asker_key=self._key(),
             asker_trusted=author.trusted,
             permission=lowest(self.door.ceiling(author), permission),
             now=self.now,
@@ -216,10 +210,15 @@ class Acts:
             if not turns.change_prompt(turn.prompt_message_id, prompt):
                 self._goes_on(turn)
             return
+            shown.lowered(self, conversation, permission, table=turn["kind"] == "roundtable")
         setup = self.policy.tables.setup(wanted)
         new = replace(
             turn,
             prompt=wanted.topic,
+    def _key(self) -> str:
+        """Whose use it is, as usage rows have it."""
+        return f"{self.event.key.chat}:{self.event.author.id}"
+
             seats=setup.seats,
             rounds=setup.rounds,
             rules=replace(setup.rules, confirmed=turn.rules.confirmed),
@@ -327,7 +326,7 @@ class Acts:
 
     def ask_which(self) -> Reply:
         """A stop at channel level: buttons for what runs and waits in this channel."""
-        found = self._waiting(None)
+        found = self.waiting(None)
         if not found:
             return Reply("Nothing runs or waits in this channel.")
         buttons = tuple(
@@ -347,12 +346,17 @@ class Acts:
 
     def try_anyway(self, conversation: Conversation, turn: Turn) -> Reply:
         """Ask an engine that rests all the same: it may have got quota meanwhile."""
-        for seat in turn.seats:
-            parked.unpark(seat.engine)
-        return self.retry(conversation, turn)
+        reply = self.retry(conversation, turn)
+        if self.queued:  # else nothing is asked, and it rests on
+            for seat in turn.seats:
+                parked.unpark(seat.engine)
+        return reply
 
     def retry(self, conversation: Conversation, turn: Turn) -> Reply:
-        """Put the same question to the same table once more."""
+        """Put the same question to the same table once more.
+
+        What a budget refuses is told to the one who presses: the thread has read it before.
+        """
         if not turn.prompt:
             return Reply("The question was deleted.")
         waits = turns.waiting(conversation.id)
@@ -377,13 +381,8 @@ class Acts:
 
 def one_line(text: str) -> str:
     """A one-line name for a thread."""
+        mine = replace(turn, asker=self.event.author.name, asker_key=self._key())
+        if told := refusal(mine, self.policy.counting.purse, self.now):
+            return Reply(told)
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79] + "…"
-
-
-def _context(conversation: Conversation, wanted: str) -> str:
-    """What ``!context`` answers: one run's receipt, or a roundtable's side by side."""
-    newest = turns.latest(conversation.id)
-    if not wanted and newest is not None and newest.kind == "roundtable":
-        return say_parity(parity(runs.receipts_of(newest.id)))
-    return say_context(runs.runs_in_conversation(conversation.id, 20), wanted)

@@ -26,6 +26,7 @@ from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, u
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.pulls import Pulls
+from bridge.rights import RightsRules
 from bridge.secrets import learn_secrets
 from bridge.tables import read_tables
 from bridge.team_acts import Ground, say_opened
@@ -230,12 +231,16 @@ def project_of(settings: Settings, key: ConversationKey) -> Project:
     here = f"{key.chat}:{key.channel}"
     channel = settings.channels.get(here)
     own = channel.permission if channel is not None else None
+    by = f'[channels."{here}"]' if own else ""
     for wanted in (here, "*"):
         for name, project in settings.projects.items():
             if wanted in project.channels:
-                return Project(name, str(project.path), own or project.permission)
+                mode = own or project.permission
+                by = by or f"[projects.{name}]"
+                return Project(name, str(project.path), mode, set_by=by)
     safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
-    return Project(safe, str(settings.storage.dir / "channels" / safe), own or "plan", own=True)
+    folder = str(settings.storage.dir / "channels" / safe)
+    return Project(safe, folder, own or "plan", own=True, set_by=by)
 
 
 def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:
@@ -341,6 +346,11 @@ def _intake_policy(
         queue_limit=settings.runs.queue_limit,
         counting=Counting(house.purse, frozenset(settings.usage.viewers)),
         line=line,
+        rights=RightsRules(
+            house.policy.roundtable,
+            house.policy.attended,
+            {name: engine.traits.permissions for name, engine in house.engines.items()},
+        ),
         terminals=Terminals(
             house.engines,
             house.writers,

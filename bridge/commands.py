@@ -18,7 +18,6 @@ from difflib import get_close_matches
 from typing import cast
 
 from bridge.asked_commands import WORDS as ASKED_WORDS
-from bridge.asked_commands import AskedIntention, parse_asked
 from bridge.options import (
     ALIKE,
     MODES,
@@ -48,6 +47,8 @@ COMMANDS = {
     "mode": "mode",
     "help": "help",
     **WORDS,
+    "permission": "permission",
+    "permissions": "permission",
     **TERMINAL_WORDS,
     **ASKED_WORDS,
     **USAGE_WORDS,
@@ -133,6 +134,11 @@ class Context:
 class Help:
     """What can be typed; ``page`` is "" or ``plans``."""
 
+@dataclass(frozen=True, slots=True)
+class RightsShown:
+    """What agents may do here for the one who types it, and why."""
+
+
     page: str = ""
 
 
@@ -148,7 +154,7 @@ class NoTopic(BadInput):
 
 
 Intention = (
-    Ask | Convene | Stop | Next | Status | Context | Mode | Help
+    Ask | Convene | Stop | Next | Status | Context | Mode | RightsShown | Help
     | Team | AskedIntention | TerminalIntention | UsageIntention
 )  # fmt: skip
 
@@ -197,8 +203,8 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return _ask(text, names)
         case "roundtable":
             return _convene(text, names)
-        case "stop" | "status":
-            return Stop() if command == "stop" else Status()
+        case "stop" | "status" | "permission":
+            return {"stop": Stop(), "status": Status(), "permission": RightsShown()}[command]
         case "next":
             return Next(text.strip().strip("@"))
         case "context":

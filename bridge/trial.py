@@ -15,9 +15,10 @@ from adapters.console.room import Room
 from bridge import logs
 from bridge.app import Moot, project_of, running
 from bridge.load import LAST_RESORT
+from bridge.rights import rights_of, say_short
 from config.settings import Settings
 from core.engines.process import adopt_orphans
-from core.model import ConversationKey
+from core.model import Author, ConversationKey
 from core.records import turns
 
 log = structlog.get_logger()
@@ -36,7 +37,7 @@ async def open_room(settings: Settings) -> int:
     async with room, running(settings, [chat], also_allow=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, _ready))
         try:
-            app = RoomApp(room, chat, banner(moot))
+            app = RoomApp(room, chat, lambda channel: banner(moot, channel, chat.me))
             # The terminal is given back whole, also when the window is closed or we are ended.
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, app.exit)
@@ -93,24 +94,27 @@ async def settled(moot: Moot, root: str) -> tuple[str, ...]:
     return states
 
 
-def banner(moot: Moot) -> tuple[str, ...]:
-    """What the room says first."""
+def banner(moot: Moot, channel: str, author: Author) -> tuple[str, ...]:
+    """What a channel of the room says first, with what agents may really do there."""
     engine = moot.default_engine
     if engine != LAST_RESORT:
-        who = f"{engine} answers here. {_place(moot.settings)}"
+        who = f"{engine} answers here. {_place(moot, channel, author)}"
     else:
         who = REHEARSAL if moot.settings.engines.default else f"{no_agent()} {REHEARSAL}"
     return who, "Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable."
 
 
-def _place(settings: Settings) -> str:
-    """Where the engines work for the first channel, and what they may do there."""
-    project = project_of(settings, ConversationKey(CHAT, SPACE, FIRST_CHANNEL, ""))
+def _place(moot: Moot, channel: str, author: Author) -> str:
+    """Where the engines work for a channel, and what they may do there for this person."""
+    project = project_of(moot.settings, ConversationKey(CHAT, SPACE, channel, ""))
+    intake = moot.intake
+    rights = rights_of(intake.door, project, author, moot.default_engine, intake.policy.rights)
     if not project.own:
-        return f"It works in `{project.path}` (permission: {project.permission})."
+        return f"It works in `{project.path}`. {say_short(rights)}"
     return (
         "It sees an empty folder; for it to see your code, write into `moot.toml` a table "
-        f'`[projects.mine]` with `path = "~/src/mine"` and `channels = ["{CHAT}:{FIRST_CHANNEL}"]`.'
+        f'`[projects.mine]` with `path = "~/src/mine"` and `channels = ["{CHAT}:{channel}"]`. '
+        + say_short(rights)
     )
 
 

@@ -10,10 +10,12 @@ from core.model import Button, InRunPull, Participant, PulledResult, Turn
 HELP = """\
 Mention me with a question and I answer in the thread; in a thread I take part in, just write.
 
-- `!ask question` asks; add `--engine codex`, `--as critic`, `--model NAME` or `--mode full`
+- `!ask question` asks; add `--engine codex`, `--as critic`, `--model NAME`, `--mode full` \
+or `--permission plan` (the agent only reads)
 - `!rt topic` opens a roundtable; add `--with architect:claude,critic:codex --rounds 2`
 - `!stop` ends what runs and waits in this thread; `!next` skips who speaks at a roundtable
 - `!status` shows what runs and waits; `!usage` what was used, `!usage budgets` what may be
+- `!permission` shows what agents may do here, and why
 - `!requests` lists what agents ask; `!allow 7`, `!allow 7 session`, `!deny 7 reason`, \
 `!answer 7 …` decide
 - `!context` shows what the last run was told; `!context RUN` another one

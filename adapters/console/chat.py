@@ -188,6 +188,11 @@ class ConsoleChat:
         )
         return _Arrival(event, message)
 
+    @property
+    def me(self) -> Author:
+        """Whoever sits at the room."""
+        return self._author(self.owner)
+
     def _author(self, name: str) -> Author:
         if name == self.owner:
             return Author(id=name, name=name, grants=(GRANT,))

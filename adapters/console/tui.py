@@ -66,7 +66,9 @@ class Whispered(Message):
 
 
 class RoomApp(App[None]):
-    """The screen over an open room and its chat; ``banner`` are Markdown lines shown first.
+    """The screen over an open room and its chat.
+
+    ``banner`` gives the Markdown lines that a channel, by its name, shows first.
 
     ``await run_async()`` returns when the person leaves; ``return_code`` is not 0 after a fault.
     """
@@ -89,11 +91,13 @@ class RoomApp(App[None]):
         Binding("pagedown", "page(1)", "Scroll", show=False, priority=True),
     ]
 
-    def __init__(self, room: Room, chat: ConsoleChat, banner: Sequence[str]) -> None:
+    def __init__(
+        self, room: Room, chat: ConsoleChat, banner: Callable[[str], Sequence[str]]
+    ) -> None:
         super().__init__()
         self._room = room
         self._chat = chat
-        self._banner = tuple(banner)
+        self._banner = banner
         self._channel = FIRST_CHANNEL
         self._root = ""
         self._shown = PAGE
@@ -327,7 +331,7 @@ class RoomApp(App[None]):
         with self.batch_update():
             await self._thread.remove_children()
             if not self._root:
-                words = agents_words("\n\n".join(self._banner))
+                words = agents_words("\n\n".join(self._banner(self._channel)))
                 await self._thread.mount(Vertical(words, classes="entry intro"))
             if len(messages) > len(shown):
                 await self._thread.mount(PushButton("Earlier", id="earlier", compact=True))

@@ -155,7 +155,8 @@ class Parity:
 class Project:
     """Where a channel's engines work: an absolute path, and what they may do there.
 
-    ``own`` folders belong to Moot and are made on demand; others must exist.
+    ``own`` folders belong to Moot and are made on demand; others must exist. ``set_by`` is the table
+    of the settings that says what they may do ("": none does).
     """
 
     name: str
@@ -164,6 +165,7 @@ class Project:
     own: bool = False
     # What the folder holds of an engine's own settings (hooks, servers, helpers, environment) counts.
     trust_settings: bool = False
+    set_by: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

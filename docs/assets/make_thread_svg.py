@@ -81,7 +81,7 @@ async def draw(folder: Path) -> str:
     chat = ConsoleChat(room, "kim")
     async with room, running(settings, [chat], also_allow=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, lambda: None))
-        app = RoomApp(room, chat, ())
+        app = RoomApp(room, chat, lambda _channel: ())
         async with app.run_test(size=SIZE) as pilot:
             first = await room.say("general", "", "kim", TOLD)
             await chat.idle()

@@ -83,7 +83,7 @@ async def sitting(
 ) -> AsyncIterator[Seat]:
     async with Room(folder) as room:
         chat = ConsoleChat(room, "kim")
-        app = RoomApp(room, chat, banner)
+        app = RoomApp(room, chat, lambda _channel: banner)
         async with app.run_test(size=size, notifications=True) as pilot:
             seat = Seat(room, chat, app, pilot)
             listening = asyncio.create_task(chat.run(seat.accept, lambda: None))
