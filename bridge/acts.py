@@ -12,8 +12,22 @@ from bridge import shown
 from bridge.access import Door
 from bridge.asked import AskedActs
 from bridge.asked_commands import Decide, Requests, Revoke
-from bridge.commands import Ask, Context, Convene, Help, Intention, Mode, Names, Next, Status, Stop
-from bridge.line import Line, say_line
+from bridge.commands import (
+    Ask,
+    Context,
+    Convene,
+    Help,
+    Intention,
+    Mode,
+    Names,
+    Next,
+    RightsShown,
+    Status,
+    Stop,
+)
+from bridge.line import Line
+from bridge.replies import remind, seat_of
+from bridge.rights import RightsRules
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
 from bridge.team_acts import Ground, TeamActs
@@ -53,6 +67,7 @@ class IntakePolicy:
     terminals: Terminals
     counting: Counting = field(default_factory=Counting)
     line: Callable[[], Line] = Line
+    rights: RightsRules = field(default_factory=RightsRules)
 
 
 class Acts:
@@ -67,7 +82,6 @@ class Acts:
         self,
         event: ChatEvent,
         now: float,
-    rights: RightsRules = field(default_factory=RightsRules)
         policy: IntakePolicy,
         render: Callable[[str, str], tuple[str, ...]],
         door: Door,
@@ -149,13 +163,15 @@ class Acts:
             return full
         mode = intention.mode or conversation.mode
         if isinstance(intention, Ask):
-            engine = intention.engine or self.policy.default_seat.engine
+            last = turns.latest(conversation.id)
+            seat = seat_of(intention, last, self.policy.default_seat, self.policy.names)
+            remind(self, conversation, intention.prompt, queued=True)
             return self._put(
                 conversation,
                 kind="ask",
                 prompt=intention.prompt,
                 prompt_message_id=message_id,
-                seats=(Participant(engine, intention.persona, intention.model),),
+                seats=(seat,),
                 rounds=1,
                 mode=mode,
                 budget_chars=intention.budget_chars,
@@ -194,9 +210,14 @@ class Acts:
         self._queued(conversation, turn_id, turn["kind"])
         queued, purse = turns.get_turn(turn_id), self.policy.counting.purse
         if queued is None or not refuse(queued, purse, self.voice, self.now):
+            shown.lowered(self, conversation, permission, table=turn["kind"] == "roundtable")
             return None
         self.owes = True
         return None if self.event.kind == "message" else Reply(NOTHING_LEFT)
+
+    def _key(self) -> str:
+        """Whose use it is, as usage rows have it."""
+        return f"{self.event.key.chat}:{self.event.author.id}"
 
     def change(self, turn: Turn, wanted: Ask | Convene) -> None:
         """A question was edited: one that waits is asked as it reads now.
@@ -210,15 +231,10 @@ class Acts:
             if not turns.change_prompt(turn.prompt_message_id, prompt):
                 self._goes_on(turn)
             return
-            shown.lowered(self, conversation, permission, table=turn["kind"] == "roundtable")
         setup = self.policy.tables.setup(wanted)
         new = replace(
             turn,
             prompt=wanted.topic,
-    def _key(self) -> str:
-        """Whose use it is, as usage rows have it."""
-        return f"{self.event.key.chat}:{self.event.author.id}"
-
             seats=setup.seats,
             rounds=setup.rounds,
             rules=replace(setup.rules, confirmed=turn.rules.confirmed),
@@ -265,10 +281,11 @@ class Acts:
 
     def full(self, waits: Sequence[Turn]) -> Reply | None:
         """What to say when no more questions are taken in this thread."""
-        if len(waits) < self.policy.queue_limit:
+        behind = len(waits) - 1  # the first one is being worked on, or is the next to be
+        if behind < self.policy.queue_limit:
             return None
         return Reply(
-            f"{len(waits)} questions wait in this thread already, so this one was not taken. "
+            f"{behind} questions wait in this thread already, so this one was not taken. "
             "Ask again when some are answered, or `!stop` them."
         )
 
@@ -364,6 +381,9 @@ class Acts:
             return Reply("It is being worked on already.")
         if full := self.full(waits):
             return full
+        mine = replace(turn, asker=self.event.author.name, asker_key=self._key())
+        if told := refusal(mine, self.policy.counting.purse, self.now):
+            return Reply(told)
         refused = self._put(
             conversation,
             kind=turn.kind,
@@ -381,8 +401,5 @@ class Acts:
 
 def one_line(text: str) -> str:
     """A one-line name for a thread."""
-        mine = replace(turn, asker=self.event.author.name, asker_key=self._key())
-        if told := refusal(mine, self.policy.counting.purse, self.now):
-            return Reply(told)
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79] + "…"

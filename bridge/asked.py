@@ -6,20 +6,16 @@ A button, a typed command and a form end in the same ``decide``, behind the same
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.answers import Values, answer_form, how_to_answer, read_answers, typed_answers
 from bridge.asked_commands import AskedIntention, Decide, Requests, Revoke
 from core.errors import BadInput, NotAllowed
 from core.model import (
     Asked,
-    AskedQuestion,
     ChatEvent,
     Conversation,
-    Field,
-    FieldKind,
-    Form,
     Reply,
     Ruling,
     Turn,
@@ -33,13 +29,8 @@ from core.words import literal
 if TYPE_CHECKING:
     from bridge.acts import Acts
 
-FORM = "answer"
-MAX_FIELDS = 5  # of a form (Discord)
-MAX_ANSWER_CHARS = 4_000
 _PRESSED = re.compile(r"([0-9]{1,9}):(once|session|deny|form|o([0-9]{1,2}))")
-_PICKS = re.compile(r"[0-9]{1,2}(?:\s*[,;\s]\s*[0-9]{1,2})*")
 NOT_HERE = "There is no request #{number} here. `!requests` lists what waits."
-Values = Mapping[str, tuple[str, ...]]
 
 
 class AskedActs:
@@ -98,7 +89,9 @@ class AskedActs:
     # --- deciding ----------------------------------------------------------------------------
 
     def _typed(self, wanted: Decide, conversation: Conversation | None) -> Reply | None:
-        asked = self._find(wanted.number, conversation)
+        asked, wanted = self._meant(wanted, conversation)
+        self._may_decide(asked)
+        self._still(asked)
         question = asked.request.kind == "question"
         if question and wanted.choice in ("once", "session"):
             raise BadInput(f"#{asked.id} is a question: {how_to_answer(asked)}")
@@ -111,12 +104,30 @@ class AskedActs:
                 f"#{asked.id} cannot be allowed for a session, only once: `!allow {asked.id}`."
             )
         if wanted.choice == "answer":
-            self._may_decide(asked)
-            self._still(asked)
+            if not wanted.text:
+                raise BadInput(f"What is the answer? To give it, {how_to_answer(asked)}")
             ruling = Ruling("answer", answers=typed_answers(asked, wanted.text))
         else:
             ruling = Ruling(wanted.choice, note=wanted.text[:1_000])
         return self._decide(asked, ruling)
+
+    def _meant(self, wanted: Decide, conversation: Conversation | None) -> tuple[Asked, Decide]:
+        """The request that is decided: the one of that number, or the only one that waits here."""
+        here = rows.waiting_in([conversation.id] if conversation is not None else [])
+        alone = here[0] if len(here) == 1 else None
+        bare = wanted.choice == "answer" and not wanted.text  # "!answer 2" picks an option
+        if alone is not None and bare and wanted.number not in (0, alone.id):
+            return alone, replace(wanted, number=alone.id, text=str(wanted.number))
+        if wanted.number:
+            return self._find(wanted.number, conversation), wanted
+        if alone is not None:
+            return alone, replace(wanted, number=alone.id)
+        waits = self.waits(conversation)
+        if not waits:
+            raise BadInput("Nothing waits here for a decision.")
+        verb = {"once": "allow", "session": "allow"}.get(wanted.choice, wanted.choice)
+        some = rows.waiting_in(self._here(conversation))[0].id
+        raise BadInput(f"Say which one, for example `!{verb} {some}`.\n\n{waits}")
 
     def _decide(self, asked: Asked, ruling: Ruling) -> Reply | None:
         """The one place where a person decides. The first one counts."""
@@ -182,9 +193,11 @@ class AskedActs:
     # --- lists -------------------------------------------------------------------------------
 
     def _here(self, conversation: Conversation | None) -> list[int]:
-        if conversation is not None:
+        event = self._event
+        opened = event.kind == "message" and not (event.in_thread or event.direct)
+        if conversation is not None and not opened:
             return [conversation.id]
-        key = self._event.key
+        key = event.key  # at channel level: what was typed there has only just opened a thread
         return rows.conversations_in_channel(key.chat, key.space, key.channel)
 
     def waits(self, conversation: Conversation | None) -> str:
@@ -209,8 +222,13 @@ class AskedActs:
     def _revoke(self, number: int, conversation: Conversation | None) -> Reply:
         acts = self._acts
         acts.door.check_decides(self._event.author)
-        found = next((g for g in rows.grants_in(self._here(conversation)) if g.id == number), None)
-        if found is None or not rows.revoke(number, acts.now):
+        grants = rows.grants_in(self._here(conversation))
+        if not grants:
+            raise BadInput("Nothing is allowed for a session here.")
+        if not number and len(grants) > 1:
+            raise BadInput(f"Say which one, for example `!revoke {grants[0].id}`: `!requests`.")
+        found = next((g for g in grants if g.id == number or not number), None)
+        if found is None or not rows.revoke(found.id, acts.now):
             raise BadInput(f"Nothing is allowed here by the number {number}. `!requests` lists it.")
         label, who = literal(found.label, 120), literal(self._event.author.name)
         return Reply(
@@ -223,90 +241,6 @@ def _again(asked: Asked) -> Asked:
     found = rows.find(asked.id)
     assert found is not None
     return found
-
-
-# --- answers -----------------------------------------------------------------------------------
-
-
-def how_to_answer(asked: Asked) -> str:
-    """What to type where no form can be shown."""
-    lines = " with a line for each question" if len(asked.request.questions) > 1 else ""
-    return f"type `!answer {asked.id} …`{lines}: numbers of options, or your own words."
-
-
-def answer_form(asked: Asked) -> Form | None:
-    """A form for all questions of a request; ``None`` when they are too many for one."""
-    questions = asked.request.questions
-    if not 0 < len(questions) <= MAX_FIELDS:
-        return None
-    fields: list[Field] = []
-    both = 2 * len(questions) <= MAX_FIELDS
-    for at, question in enumerate(questions):
-        label = " ".join(question.text.split())[:45] or f"Question {at + 1}"
-        options = tuple(
-            (str(number), " ".join(f"{number} = {name}".split())[:75])
-            for number, (name, _) in enumerate(question.options, 1)
-        )[:25]
-        if options and both:
-            kind: FieldKind = "choices" if question.several else "choice"
-            fields.append(Field(f"pick{at}", label, kind, options=options, optional=True))
-            words = Field(f"text{at}", "Or in your own words", "paragraph", optional=True)
-        else:
-            hint = "Numbers of the options, or your own words" if options else ""
-            words = Field(f"text{at}", label, "paragraph", optional=True, hint=hint)
-        fields.append(words)
-    return Form(FORM, f"Answer #{asked.id}"[:24], "Send", tuple(fields), str(asked.id))
-
-
-def read_answers(asked: Asked, values: Values) -> tuple[tuple[str, ...], ...]:
-    """What was filled in, for each question in order.
-
-    Raises:
-        BadInput: nothing at all.
-    """
-    answers: list[tuple[str, ...]] = []
-    for at, question in enumerate(asked.request.questions):
-        written = next(iter(values.get(f"text{at}", ())), "").strip()
-        picked = [
-            question.options[int(number) - 1][0]
-            for number in values.get(f"pick{at}", ())
-            if number.isdecimal() and 0 < int(number) <= len(question.options)
-        ]
-        words = one_answer(question, written) if written else ()
-        answers.append((*picked, *words))
-    if not any(answers):
-        raise BadInput("Pick something, or write an answer.")
-    return tuple(answers)
-
-
-def typed_answers(asked: Asked, text: str) -> tuple[tuple[str, ...], ...]:
-    """The same from typed text: one question takes all of it, several take a line each.
-
-    Raises:
-        BadInput: there are not as many lines as questions.
-    """
-    questions = asked.request.questions
-    if len(questions) == 1:
-        return (one_answer(questions[0], text),)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) != len(questions):
-        raise BadInput(
-            f"#{asked.id} asks {len(questions)} questions, and {len(lines)} lines answer them: "
-            f"{how_to_answer(asked)}"
-        )
-    return tuple(one_answer(q, line) for q, line in zip(questions, lines, strict=True))
-
-
-def one_answer(question: AskedQuestion, text: str) -> tuple[str, ...]:
-    """Options by their numbers or names where that is what was written, else the words."""
-    text = text.strip()[:MAX_ANSWER_CHARS]
-    names = [name for name, _ in question.options]
-    if names and _PICKS.fullmatch(text):
-        numbers = [int(n) for n in re.findall(r"[0-9]+", text)]
-        fits = all(0 < n <= len(names) for n in numbers)
-        if fits and (question.several or len(numbers) == 1):
-            return tuple(dict.fromkeys(names[n - 1] for n in numbers))
-    return (next((name for name in names if name.casefold() == text.casefold()), text),)
 
 
 def filled_in(acts: Acts) -> Reply | None:

@@ -7,29 +7,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import BadInput
+from core.words import literal
 
 WORDS = {
-    "allow": "allow",
-    "deny": "deny",
+    **dict.fromkeys(("allow", "approve", "yes", "ok"), "allow"),
+    **dict.fromkeys(("deny", "reject", "no"), "deny"),
     "answer": "answer",
     "request": "requests",
     "requests": "requests",
     "revoke": "revoke",
 }
-USAGE = {
-    "allow": "`!allow 7` allows it once, `!allow 7 session` for this session",
-    "deny": "`!deny 7`, or with a word to the agent: `!deny 7 not on this branch`",
-    "answer": "`!answer 7 2` picks the second option, `!answer 7 in your own words` says more",
-    "requests": "`!requests` lists what waits and what is allowed, `!requests 7` shows one whole",
-    "revoke": "`!revoke 3` ends what was allowed for a session",
-}
+SHORT = ("yes", "ok", "no")
+"""Words so short that many a word looks like a misspelt one."""
 _NUMBER = re.compile(r"#?([0-9]{1,9})(?:[\s,:.]+|$)")
 _SESSION = ("session", "always", "for this session", "this session")
 
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """Decide request ``number``; ``text`` is a reason or an answer as it was typed."""
+    """Decide request ``number`` (0: the only one that waits); ``text`` is a reason or an answer."""
 
     number: int
     choice: Literal["once", "session", "deny", "answer"]
@@ -45,9 +41,9 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """End what was allowed for a session."""
+    """End what was allowed for a session (0: the only thing that is)."""
 
-    number: int
+    number: int = 0
 
 
 AskedIntention = Decide | Requests | Revoke
@@ -57,26 +53,35 @@ def parse_asked(word: str, text: str) -> AskedIntention:
     """What is meant by the text after one of ``WORDS``.
 
     Raises:
-        BadInput: a number is missing, or something is left over; says what would work.
+        BadInput: something is left over; says what would work.
     """
-    match = _NUMBER.match(text.strip())
-    if match is None:
-        if word == "requests" and not text.strip():
-            return Requests()
-        raise BadInput(f"Which one? {USAGE[word]}; `!requests` lists them.")
-    number, rest = int(match[1]), text.strip()[match.end() :].strip()
+    text = text.strip()
+    match = _NUMBER.match(text)
+    number, rest = (int(match[1]), text[match.end() :].strip()) if match else (0, text)
+    shown = str(number or "N")
     match word:
         case "allow":
-            if rest.lower() not in ("", "once", *_SESSION):
-                raise BadInput(f"{USAGE['allow']}; not “{rest[:40]}”.")
+            if rest.lower() not in ("", "it", "once", *_SESSION):
+                raise BadInput(
+                    f"`!allow {shown}` allows it once, `!allow {shown} session` for this session; "
+                    f"not “{literal(rest, 40)}”."
+                )
             return Decide(number, "session" if rest.lower() in _SESSION else "once")
         case "deny":
             return Decide(number, "deny", rest)
         case "answer":
-            if not rest:
-                raise BadInput(f"What is the answer? {USAGE['answer']}.")
             return Decide(number, "answer", rest)
         case "requests":
+            if rest:
+                raise BadInput(
+                    "`!requests` lists what waits and what is allowed, `!requests N` shows one "
+                    f"whole; not “{literal(rest, 40)}”."
+                )
             return Requests(number)
         case _:
+            if rest:
+                raise BadInput(
+                    "`!revoke N` ends what was allowed for a session (`!requests` lists it); "
+                    f"not “{literal(rest, 40)}”."
+                )
             return Revoke(number)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import cast
 
+from bridge.asked_commands import SHORT, AskedIntention, parse_asked
 from bridge.asked_commands import WORDS as ASKED_WORDS
 from bridge.options import (
     ALIKE,
@@ -35,6 +36,7 @@ from bridge.usage_commands import WORDS as USAGE_WORDS
 from bridge.usage_commands import UsageIntention, parse_usage
 from core.errors import BadInput
 from core.model import Order, Participant, Permission
+from core.words import literal
 
 COMMANDS = {
     "ask": "ask",
@@ -45,16 +47,18 @@ COMMANDS = {
     "status": "status",
     "context": "context",
     "mode": "mode",
-    "help": "help",
-    **WORDS,
     "permission": "permission",
     "permissions": "permission",
+    "help": "help",
+    **WORDS,
     **TERMINAL_WORDS,
     **ASKED_WORDS,
     **USAGE_WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
+UNKNOWN = "unknown"
+_LONG = tuple(word for word in COMMANDS if word not in SHORT)
 _UNSEEN = ("Cc", "Cf", "Cs", "Zs")
 MAX_ROUNDS = 5
 MIN_SEATS = 2
@@ -131,13 +135,13 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Help:
-    """What can be typed; ``page`` is "" or ``plans``."""
-
-@dataclass(frozen=True, slots=True)
 class RightsShown:
     """What agents may do here for the one who types it, and why."""
 
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What can be typed; ``page`` is "" or ``plans``."""
 
     page: str = ""
 
@@ -171,7 +175,7 @@ class Names:
 def platform_command(name: str, text: str) -> tuple[str, str]:
     """The command behind a platform's: ``moot`` is followed by a word, others are one."""
     if name == "moot":
-        return typed_command(f"!{text}") or ("help", text)
+        return typed_command(f"!{text}") or (UNKNOWN if text.strip() else "help", text)
     return COMMANDS.get(name, "help"), text
 
 
@@ -186,7 +190,7 @@ def typed_command(text: str) -> tuple[str, str] | None:
         word = match.group(1).lower()
         if word in COMMANDS:
             return COMMANDS[word], text[match.end() :].strip()
-        if get_close_matches(word, COMMANDS, 1, ALIKE):
+        if get_close_matches(word, _LONG, 1, ALIKE):
             return MISSPELT, word
     match = _TOPIC.match(text)
     return ("roundtable", text[match.end() :].strip()) if match else None
@@ -219,11 +223,20 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return parse_team(cast("Topic", command), text)
         case "resume" | "continue":
             return parse_terminal(command, text, names.engines)
-        case "misspelt":
-            meant = get_close_matches(text, COMMANDS, 1, ALIKE)
-            raise BadInput(f"There is no `!{text}`; did you mean `!{meant[0]}`?")
+        case "misspelt" | "unknown":
+            raise _no_such(command, text)
         case _:
             return Help(text.strip().lower())
+
+
+def _no_such(command: str, text: str) -> BadInput:
+    if command == MISSPELT:
+        meant = get_close_matches(text, _LONG, 1, ALIKE)
+        return BadInput(f"There is no `!{text}`; did you mean `!{meant[0]}`?")
+    word = literal(text.split()[0], 40)
+    return BadInput(
+        f"There is no command “{word}”. `help` lists them; a question is asked with `ask`."
+    )
 
 
 def parse_participant(entry: str, names: Names) -> Participant:

@@ -15,7 +15,7 @@ import structlog
 from bridge import terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
-from bridge.asked import FORM as ANSWER_FORM
+from bridge.answers import FORM as ANSWER_FORM
 from bridge.asked import AskedActs, asks_no_more, filled_in
 from bridge.buttons import press
 from bridge.commands import (
@@ -36,6 +36,7 @@ from bridge.forms import (
     roundtable_form,
 )
 from bridge.offers import form_button, wanted_by
+from bridge.replies import remind
 from bridge.secrets import without_secrets
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
@@ -235,7 +236,9 @@ class _Taken:
         conversation = known or self._open()
         if typed is None and not to_us_by_name and self._at_roundtable(conversation):
             # Somebody speaks up while the table talks: the next participant reads it.
-            messages.add_event(conversation.id, event, addressed=False)
+            _, news = messages.add_event(conversation.id, event, addressed=False)
+            if news:
+                remind(self.acts, conversation, event.text, queued=False)
             return
         message_id, news = messages.add_event(
             conversation.id, event, addressed=True, admitted=allowed

@@ -403,19 +403,22 @@ async def test_a_button_is_checked_at_the_same_door_and_in_its_own_channel(house
 
 
 async def test_c076_a_full_queue_refuses_visibly(house):
-    for at in range(1, 6):
+    for at in range(1, 7):  # the first is worked on, and three may wait behind it
         await house.say(f"q{at}", at=str(at), root="1" if at > 1 else None, mention=True)
-    assert [prompt for prompt, _ in await house.turns()] == ["q1", "q2", "q3"]
+        if at == 1:
+            await house.records.do(claim_oldest, (), 1.0)
+    assert [prompt for prompt, _ in await house.turns()] == ["q1", "q2", "q3", "q4"]
+    assert any("3 questions wait" in text for _, text in await house.posts())
     assert sum("was not taken" in text for _, text in await house.posts()) == 2
 
 
 async def test_a_retry_is_refused_by_a_full_queue_too(house):
     await house.say("start", mention=True)
     await house.records.do(turns.end_turn, 1, "failed", "x", 1.0)
-    for at in range(2, 5):
+    for at in range(2, 6):
         await house.say(f"q{at}", at=str(at), root="1", mention=True)
     assert "was not taken" in (await house.act("button", "retry:1", event_id="b1")).text
-    assert len(await house.turns()) == 4
+    assert len(await house.turns()) == 5
 
 
 async def test_an_edit_of_a_waiting_question_changes_it(house):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from bridge.asked import answer_form, one_answer, read_answers, typed_answers
+from bridge.answers import answer_form, one_answer, read_answers, typed_answers
 from bridge.asked_commands import Decide, Requests, Revoke
 from bridge.commands import Names, parse, typed_command
 from core.errors import BadInput
@@ -14,6 +16,7 @@ from core.turns.asked import by_leave_text, code_block, outcome, whole
 ONE = AskedQuestion("Which one?", options=(("SQL", "a table"), ("Files", "")))
 MANY = AskedQuestion("Which?", options=(("a", ""), ("b", ""), ("c", "")), several=True)
 FREE = AskedQuestion("Why?")
+NUMBERS = AskedQuestion("How many?", options=(("4", ""), ("8", "")))
 
 
 def asked(*questions: AskedQuestion, state="waiting", **more) -> Asked:
@@ -36,6 +39,16 @@ def asked(*questions: AskedQuestion, state="waiting", **more) -> Asked:
         ("!requests", Requests()),
         ("!requests 7", Requests(7)),
         ("!revoke 3", Revoke(3)),
+        ("!approve 7", Decide(7, "once")),
+        ("!yes 7 session", Decide(7, "session")),
+        ("!ok!", Decide(0, "once")),
+        ("!allow it", Decide(0, "once")),
+        ("!allow session", Decide(0, "session")),
+        ("!reject 7", Decide(7, "deny")),
+        ("!no not here", Decide(0, "deny", "not here")),
+        ("!answer files", Decide(0, "answer", "files")),
+        ("!answer 2", Decide(2, "answer")),
+        ("!revoke", Revoke()),
     ],
 )
 def test_what_is_typed(typed, meant):
@@ -44,12 +57,23 @@ def test_what_is_typed(typed, meant):
 
 
 @pytest.mark.parametrize(
-    "typed", ["!allow", "!allow all", "!allow 7 for ever", "!deny please", "!answer 7", "!revoke"]
+    ("typed", "works"),
+    [
+        ("!allow all", "`!allow N`"),
+        ("!allow 17 for ever", "`!allow 17`"),
+        ("!requests all", "`!requests N`"),
+        ("!revoke 3 now", "`!revoke N`"),
+    ],
 )
-def test_what_is_typed_wrongly_says_what_would_work(typed):
+def test_what_is_typed_wrongly_says_what_would_work(typed, works):
     command, text = typed_command(typed)
-    with pytest.raises(BadInput, match=r"`!\w+"):
+    with pytest.raises(BadInput, match=re.escape(works)):
         parse(command, text, Names())
+
+
+@pytest.mark.parametrize("typed", ["!now what?", "!not that", "!note this", "!oh", "!yep"])
+def test_a_short_command_makes_no_command_of_other_words(typed):
+    assert typed_command(typed) is None
 
 
 @pytest.mark.parametrize(
@@ -57,8 +81,8 @@ def test_what_is_typed_wrongly_says_what_would_work(typed):
     [
         (ONE, "2", ("Files",)),
         (ONE, "sql", ("SQL",)),
-        (ONE, "1, 2", ("1, 2",)),  # only one may be picked: these are words
-        (ONE, "3", ("3",)),
+        (ONE, "in 2024", ("in 2024",)),
+        (NUMBERS, "8", ("8",)),  # an option by its name
         (ONE, "neither of them", ("neither of them",)),
         (MANY, "1, 3", ("a", "c")),
         (MANY, "3 3 1", ("c", "a")),
@@ -67,6 +91,20 @@ def test_what_is_typed_wrongly_says_what_would_work(typed):
 )
 def test_an_answer_is_an_option_by_number_or_name_else_the_words(question, text, answer):
     assert one_answer(question, text) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "why"),
+    [
+        (ONE, "5", "There is no option 5. There are: 1 = SQL, 2 = Files."),
+        (ONE, "0", "There is no option 0"),
+        (MANY, "1, 9", "There is no option 9"),
+        (ONE, "1, 2", "Only one can be picked: 1 = SQL, 2 = Files."),
+    ],
+)
+def test_a_number_that_cannot_be_picked_says_which_there_are(question, text, why):
+    with pytest.raises(BadInput, match=re.escape(why)):
+        one_answer(question, text)
 
 
 def test_several_questions_take_a_line_each():

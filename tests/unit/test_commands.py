@@ -70,7 +70,7 @@ def test_typed_command(text, found):
         ("moot", "help", "help", ""),
         ("moot", "", "help", ""),
         ("moot", "stpo", "misspelt", "stpo"),
-        ("moot", "what for a friend", "help", "what for a friend"),
+        ("moot", "what for a friend", "unknown", "what for a friend"),
         ("other", "x", "help", "x"),
     ],
 )
