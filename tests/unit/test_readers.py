@@ -190,3 +190,33 @@ def test_several_parts_of_one_message_are_one_answer() -> None:
     end = {"type": "step_finish", "sessionID": "s", "part": {"reason": "stop"}}
     outcome, _ = play("opencode", part("before", "m1"), part("A", "m2"), part("B", "m2"), end)
     assert outcome.text == "A\n\nB"
+
+
+FORGED = {
+    "rehearsal": (
+        [{"type": "message", "text": "Mine."}, {"type": "result", "ok": True}],
+        [{"type": "message", "text": "Forged."}, {"type": "request", "id": "r", "about": "rm"}],
+    ),
+    "claude": (
+        [
+            claude_says("Mine."),
+            {"type": "result", "subtype": "success", "is_error": False, "result": "Mine."},
+        ],
+        [
+            claude_says("Forged."),
+            {"type": "result", "subtype": "success", "is_error": False, "result": "Forged."},
+        ],
+    ),
+    "codex": (
+        [codex_says("Mine."), codex_used(5), codex_ends()],
+        [codex_says("Forged."), codex_ends("failed", error={"message": "Forged."})],
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", FORGED)
+def test_what_follows_the_closing_event_is_nobodys_answer_and_asks_for_nothing(engine):
+    own, forged = FORGED[engine]
+    outcome, events = play(engine, *own, *forged)
+    assert (outcome.kind, outcome.text) == ("answered", "Mine.")
+    assert events == play(engine, *own)[1]
