@@ -141,7 +141,7 @@ class Requests:
         engine_id = self._waiting.get(number)
         if engine_id is None:
             return
-        if self._lease is not None and len(self._waiting) == 1:
+        if self._lease is not None:  # it goes on, also where other requests of it still wait
             await self._have_slot(self._lease)
         asked = await self._house.records.insist(self._tell, number, time.time())
         self._waiting.pop(number, None)
