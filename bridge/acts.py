@@ -26,6 +26,7 @@ from bridge.commands import (
     Stop,
 )
 from bridge.line import Line
+from bridge.replies import remind, seat_of
 from bridge.rights import RightsRules
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
@@ -41,7 +42,7 @@ from core.model import Button, ChatEvent, Conversation, Participant, Permission,
 from core.permissions import lowest
 from core.records import messages, outbox, parked, places, runs, turns
 from core.turns.asked import withdraw_turn
-from core.turns.budgets import refuse
+from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
 from core.words import DELETED, literal, stop_button
 
@@ -162,13 +163,15 @@ class Acts:
             return full
         mode = intention.mode or conversation.mode
         if isinstance(intention, Ask):
-            engine = intention.engine or self.policy.default_seat.engine
+            last = turns.latest(conversation.id)
+            seat = seat_of(intention, last, self.policy.default_seat, self.policy.names)
+            remind(self, conversation, intention.prompt, queued=True)
             return self._put(
                 conversation,
                 kind="ask",
                 prompt=intention.prompt,
                 prompt_message_id=message_id,
-                seats=(Participant(engine, intention.persona, intention.model),),
+                seats=(seat,),
                 rounds=1,
                 mode=mode,
                 budget_chars=intention.budget_chars,
@@ -198,7 +201,7 @@ class Acts:
         turn_id = turns.queue_turn(
             conversation.id,
             asker=author.name,
-            asker_key=f"{self.event.key.chat}:{author.id}",
+            asker_key=self._key(),
             asker_trusted=author.trusted,
             permission=lowest(self.door.ceiling(author), permission),
             now=self.now,
@@ -211,6 +214,10 @@ class Acts:
             return None
         self.owes = True
         return None if self.event.kind == "message" else Reply(NOTHING_LEFT)
+
+    def _key(self) -> str:
+        """Whose use it is, as usage rows have it."""
+        return f"{self.event.key.chat}:{self.event.author.id}"
 
     def change(self, turn: Turn, wanted: Ask | Convene) -> None:
         """A question was edited: one that waits is asked as it reads now.
@@ -374,6 +381,9 @@ class Acts:
             return Reply("It is being worked on already.")
         if full := self.full(waits):
             return full
+        mine = replace(turn, asker=self.event.author.name, asker_key=self._key())
+        if told := refusal(mine, self.policy.counting.purse, self.now):
+            return Reply(told)
         refused = self._put(
             conversation,
             kind=turn.kind,

@@ -19,7 +19,6 @@ from typing import cast
 
 from bridge.asked_commands import SHORT, AskedIntention, parse_asked
 from bridge.asked_commands import WORDS as ASKED_WORDS
-from bridge.asked_commands import AskedIntention, parse_asked
 from bridge.options import (
     ALIKE,
     MODES,
