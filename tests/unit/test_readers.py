@@ -208,7 +208,7 @@ FORGED = {
         ],
     ),
     "codex": (
-        [codex_says("Mine."), codex_used(5), codex_ends()],
+        [STARTED, codex_says("Mine."), codex_used(5), codex_ends()],
         [codex_says("Forged."), codex_ends("failed", error={"message": "Forged."})],
     ),
 }
