@@ -153,7 +153,7 @@ class CodexReader(LineReader):
     # --- what it says -----------------------------------------------------------------------
 
     def _dispatch(self, obj: JsonObject) -> None:
-        if "id" in obj and text_of(obj, "method"):
+        if "id" in obj and text_of(obj, "method") and not self.closed:
             self._requested(obj)
         else:
             super()._dispatch(obj)
