@@ -1,7 +1,8 @@
 """``!usage``: who may see what was used, and how budgets stand. Inside intake's transaction.
 
 Everybody sees their own use; members see the sum of the channel they ask in; everybody's use, and
-use by person, is for those in ``[usage] viewers``. Guests see their own only.
+use by person, is for those in ``[usage] viewers``. Guests see their own only. Of the budgets that
+many share, others are told the percentage: they must know what may stop them, and no sums.
 """
 
 from __future__ import annotations
@@ -114,4 +115,5 @@ def _budgets(
     return say_budgets(
         [replace(one, called=name if one.budget.of == "person" else one.called) for one in found],
         purse.zone,
+        sums=counting.sees_all(acts.event.author),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
 from core.records.usage import Sum
-from core.spending import WARN_AT, Amount, By, Span, Standing, used_text, when, whose
+from core.spending import WARN_AT, Amount, By, Span, Standing, is_shared, used_text, when, whose
 from core.words import literal
 
 OTHERS = "other channels"
@@ -76,17 +76,21 @@ def total(amounts: Iterable[Amount]) -> Amount:
     return Amount(*(sum(column) for column in zip(*columns, strict=True)))  # type: ignore[arg-type]
 
 
-def say_budgets(found: Sequence[Standing], zone: tzinfo | None) -> str:
-    """How budgets stand, the fullest first."""
+def say_budgets(found: Sequence[Standing], zone: tzinfo | None, *, sums: bool = True) -> str:
+    """How budgets stand, the fullest first; without ``sums`` shared ones in percent only."""
     if not found:
         return "No budget is set here: [[budgets]] in moot.toml sets one."
-    lines = [_standing(one, zone) for one in sorted(found, key=lambda one: -one.share)]
+    lines = [
+        _standing(one, zone, sums=sums or not is_shared(one))
+        for one in sorted(found, key=lambda one: -one.share)
+    ]
     return "\n".join(["**Budgets**", "", *lines])
 
 
-def _standing(one: Standing, zone: tzinfo | None) -> str:
+def _standing(one: Standing, zone: tzinfo | None, *, sums: bool) -> str:
     mark = "⛔" if one.share >= 1 else "🔔" if one.share >= WARN_AT else "▫️"
-    told = f"- {mark} **{one.share:.0%}** of {whose(one)}: {used_text(one)} used"
+    told = f"- {mark} **{one.share:.0%}** of {whose(one, limit=sums)}"
+    told += f": {used_text(one)} used" if sums else " is used"
     if one.taken > one.share:
         told += f", {one.taken - one.share:.0%} expected of runs under way"
     return f"{told}; anew {when(one.span.end, zone)}"

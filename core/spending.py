@@ -193,8 +193,13 @@ def when(at: float, zone: tzinfo | None) -> str:
     return f"{there:%a} {there.day} {there:%b %Y, %H:%M} ({there.tzname()})"
 
 
-def whose(standing: Standing) -> str:
-    """``the daily budget of Kim (100,000 tokens)``."""
+def is_shared(standing: Standing) -> bool:
+    """Whether a sum of it is of what people of other channels used: not for everybody to read."""
+    return standing.budget.of not in ("person", "channel")
+
+
+def whose(standing: Standing, *, limit: bool = True) -> str:
+    """``the daily budget of Kim (100,000 tokens)``; with its limit, a percentage tells a sum."""
     budget = standing.budget
     name = literal(standing.called or standing.who, 60)
     owner = {
@@ -202,7 +207,15 @@ def whose(standing: Standing) -> str:
         "channel": f"of {name if standing.called else 'this channel'}",
         "project": f"of the project {name}",
     }.get(budget.of, f"of {name}")
-    return f"the {_PER[budget.per]} budget {owner} ({budget.limit})"
+    told = f" ({budget.limit})" if limit else ""
+    return f"the {_PER[budget.per]} budget {owner}{told}"
+
+
+def _in_thread(standing: Standing) -> tuple[str, str]:
+    """Which budget it is, and what was used of it ("" where that is not for everybody)."""
+    if is_shared(standing):
+        return whose(standing, limit=False), ""
+    return whose(standing), used_text(standing)
 
 
 def used_text(standing: Standing) -> str:
@@ -214,8 +227,10 @@ def used_text(standing: Standing) -> str:
 
 def refused_text(standing: Standing, zone: tzinfo | None) -> str:
     """Why a question is not asked, when it may be, and what can be done."""
+    told, used = _in_thread(standing)
+    sum_ = f" ({used})" if used else ""
     return (
-        f"⛔ Not asked: {whose(standing)} is used up ({used_text(standing)}). It begins anew on "
+        f"⛔ Not asked: {told} is used up{sum_}. It begins anew on "
         f"{when(standing.span.end, zone)}. Nothing is lost: **Retry** asks this once more then. "
         "Whoever runs Moot can raise it in [[budgets]] of moot.toml."
     )
@@ -223,9 +238,11 @@ def refused_text(standing: Standing, zone: tzinfo | None) -> str:
 
 def ended_text(standing: Standing, zone: tzinfo | None) -> str:
     """Why a roundtable ends early that was not to."""
+    told, used = _in_thread(standing)
+    sum_ = f" ({used} used)" if used else ""
     return (
-        f"⛔ No more rounds are held: {whose(standing)} is used up, or the runs under way are "
-        f"expected to use its rest ({used_text(standing)} used). It begins anew on "
+        f"⛔ No more rounds are held: {told} is used up, or the runs under way are "
+        f"expected to use its rest{sum_}. It begins anew on "
         f"{when(standing.span.end, zone)}."
     )
 
@@ -233,14 +250,15 @@ def ended_text(standing: Standing, zone: tzinfo | None) -> str:
 def warned_text(standing: Standing, zone: tzinfo | None) -> str:
     """What a thread is told once when most, or all, of a budget is used."""
     anew = when(standing.span.end, zone)
-    told = whose(standing)
+    told, used = _in_thread(standing)
+    sum_ = f": {used}" if used else ""
     if standing.share >= 1:
         return (
-            f"⛔ {_begun(told)} is used up: {used_text(standing)}. New questions that fall under "
+            f"⛔ {_begun(told)} is used up{sum_}. New questions that fall under "
             f"it are refused until {anew}."
         )
     return (
-        f"🔔 {standing.share:.0%} of {told} is used: {used_text(standing)}. At 100 % new questions "
+        f"🔔 {standing.share:.0%} of {told} is used{sum_}. At 100 % new questions "
         f"are refused until {anew}."
     )
 

@@ -29,18 +29,23 @@ def subject_of(turn: Turn, purse: Purse, *engines: str) -> Subject:
     return Subject(turn.asker_key, channel, purse.project_of(key), seats)
 
 
+def refusal(turn: Turn, purse: Purse, now: float) -> str:
+    """Why a turn may not begin: it falls under a budget with nothing left; "": it may."""
+    if not purse.budgets:
+        return ""
+    found = usage.standings(purse, subject_of(turn, purse), now, without_turn=turn.id)
+    none_left = usage.spent(found)
+    return refused_text(_named(none_left, turn), purse.zone) if none_left else ""
+
+
 def refuse(turn: Turn, purse: Purse, voice: Voice, now: float) -> bool:
     """End a turn that falls under a budget with nothing left, with a word that says so and a Retry.
 
     Whether it was so. Nothing of it is lost.
     """
-    if not purse.budgets:
+    text = refusal(turn, purse, now)
+    if not text or not turns.end_turn(turn.id, "failed", "a budget is used up", now):
         return False
-    found = usage.standings(purse, subject_of(turn, purse), now, without_turn=turn.id)
-    none_left = usage.spent(found)
-    if none_left is None or not turns.end_turn(turn.id, "failed", "a budget is used up", now):
-        return False
-    text = refused_text(_named(none_left, turn), purse.zone)
     post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
     show_header(replace(turn, state="failed"), voice, now)
     return True

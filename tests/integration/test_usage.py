@@ -254,9 +254,26 @@ LEE = Author("ULee", "Lee", grants=("slack:ULee",))
 GUEST = Author("UGus", "Gus", grants=("slack:UGus",), trusted=False)
 
 
-async def told(house: Parlour, who: Author, words: str, *, viewers: frozenset[str]) -> str:
+OWN = (Budget("person", "day", tokens=100),)
+SHARED = (
+    *OWN,
+    Budget("channel", "day", tokens=1_000),
+    Budget("everyone", "day", tokens=300),
+    Budget("engine", "day", tokens=500),
+    Budget("project", "day", tokens=700),
+)
+
+
+async def told(
+    house: Parlour,
+    who: Author,
+    words: str,
+    *,
+    viewers: frozenset[str],
+    budgets: tuple[Budget, ...] = OWN,
+) -> str:
     """What somebody is answered to ``/moot usage WORDS`` in the channel C1."""
-    counting = Counting(purse(Budget("person", "day", tokens=100)), viewers)
+    counting = Counting(purse(*budgets), viewers)
     intake = Intake(
         house.records,
         Door(("*", "slack:UGus")),
@@ -316,6 +333,39 @@ async def test_a_member_sees_the_sum_of_the_channel_and_no_more_where_viewers_ar
         assert "[usage] viewers" in await told(spent, KIM_HERE, words, viewers=lee)
     assert "| Lee | 2 | 66 |" in await told(spent, LEE, "all by person", viewers=lee)
     assert "66%" in await told(spent, LEE, "budgets", viewers=lee)
+
+
+async def test_of_shared_budgets_others_than_viewers_read_the_percentage_only(spent):
+    lee = frozenset({"slack:ULee"})
+    text = await told(spent, KIM_HERE, "budgets", viewers=lee, budgets=SHARED)
+    assert len(text.splitlines()) >= 6
+    assert "11 tokens used" in text  # Kim's own
+    assert "121 tokens used" in text  # this channel's, which `!usage here` tells as well
+    assert "**55%** of the daily budget of the whole house is used" in text
+    assert "daily budget of codex is used" in text
+    for sum_ in ("165", "300", "500", "700"):
+        assert sum_ not in text
+    text = await told(spent, LEE, "budgets", viewers=lee, budgets=SHARED)
+    assert "the whole house (300 tokens): 165 tokens used" in text
+
+
+async def test_what_a_thread_is_told_of_a_shared_budget_names_no_sum(house):
+    await house.records.do(used, time.time(), input_tokens=90_000, person="slack:ULee")
+    with_budgets(house, Budget("everyone", "month", tokens=100_000))
+    await house.ask("one")
+    await house.records.do(used, time.time(), input_tokens=20_000)
+    await house.ask("two")
+    turn_id = await house.records.do(queue, house, "three")
+    await house.records.do(
+        lambda: may_begin(
+            turns.get_turn(turn_id), house.house.purse, house.house.voice, time.time()
+        )
+    )
+    most, full, refused = await house.notices()
+    assert "% of the monthly budget of the whole house is used. At 100 %" in most
+    assert "is used up. New questions" in full
+    assert "Not asked: the monthly budget of the whole house is used up. It begins" in refused
+    assert "tokens" not in most + full + refused
 
 
 async def test_a_channel_that_is_not_public_is_named_to_nobody_who_asks_elsewhere(spent):
