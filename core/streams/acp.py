@@ -139,7 +139,7 @@ class AcpReader(LineReader):
     # --- what it says ---------------------------------------------------------------------
 
     def _dispatch(self, obj: JsonObject) -> None:
-        if "id" in obj and text_of(obj, "method"):
+        if "id" in obj and text_of(obj, "method") and not self.closed:
             self._requested(obj)
         else:
             super()._dispatch(obj)
