@@ -238,9 +238,7 @@ def project_of(settings: Settings, key: ConversationKey) -> Project:
                 mode = own or project.permission
                 by = by or f"[projects.{name}]"
                 trusts = project.trust_settings
-                return Project(
-                    name, str(project.path), mode, set_by=by, trust_settings=trusts
-                )
+                return Project(name, str(project.path), mode, set_by=by, trust_settings=trusts)
     safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
     folder = str(settings.storage.dir / "channels" / safe)
     return Project(safe, folder, own or "plan", own=True, set_by=by)
