@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from pydantic import (
     Field,
     ValidationError,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import (
     BaseSettings,
@@ -52,6 +54,10 @@ SECRET_KEYS = (
     ("slack", "signing_secret"),
     ("discord", "token"),
 )
+
+
+REHEARSAL = "rehearsal"  # the engine without a model has no table of its own
+_OWN = re.compile(r"[a-z]\w*-[^-]*-.+")  # a channel without a project is one: chat-space-channel
 
 
 class SettingsError(Exception):
@@ -95,6 +101,40 @@ class Settings(BaseSettings):
                     '"console:general": ids, not names'
                 )
         return value
+
+    @field_validator("budgets", mode="before")
+    @classmethod
+    def _tables(cls, value: object) -> object:
+        if isinstance(value, dict):
+            raise ValueError(  # noqa: TRY004 - pydantic tells people no other
+                "each budget is a table of its own: write [[budgets]], with two brackets"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _budgets_of_what_there_is(self) -> Settings:
+        """A budget of a misspelt name would never stop anybody."""
+        known = {
+            "engine": (*self.engines.named, REHEARSAL),
+            "project": tuple(self.projects),
+        }
+        for number, budget in enumerate(self.budgets, 1):
+            there = known.get(budget.of)
+            if not budget.name or there is None or budget.name in there:
+                continue
+            if budget.of == "project" and _OWN.fullmatch(budget.name):
+                continue
+            alike = get_close_matches(budget.name, there, 1)
+            meant = (
+                f"did you mean {alike[0]!r}?"
+                if alike
+                else f"there are: {', '.join(there) or 'none'}"
+            )
+            raise ValueError(
+                f"[[budgets]] number {number}, name: there is no {budget.of} {budget.name!r}; "
+                f"{meant}"
+            )
+        return self
 
     @field_validator("projects")
     @classmethod
@@ -206,8 +246,11 @@ def _say(error: ValidationError, path: Path | None) -> str:
     where = f" (in {path} or a MOOT__ variable)" if path else " (in a MOOT__ variable)"
     lines = []
     for fault in error.errors(include_url=False, include_input=False, include_context=False):
+        if not fault["loc"]:  # it is about several keys, and names them
+            lines.append(fault["msg"].removeprefix("Value error, "))
+            continue
         table, *rest = [str(part) for part in fault["loc"]]
-        key = f"[{table}] {'.'.join(rest)}" if rest else table
+        key = _key(table, fault["loc"][1:])
         match fault["type"]:
             case "extra_forbidden":
                 what = f"there is no such setting{_suggestion(*_unknown(table, rest))}"
@@ -219,6 +262,20 @@ def _say(error: ValidationError, path: Path | None) -> str:
                 what = fault["msg"].removeprefix("Value error, ")
         lines.append(f"{key}: {what}")
     return "\n".join(dict.fromkeys(lines)) + where
+
+
+def _key(table: str, rest: tuple[int | str, ...]) -> str:
+    """``[access] allow``, ``[[budgets]] number 1, tokens``: counted from 1, as people count."""
+    if not rest:
+        return table
+    head = f"[{table}]"
+    if isinstance(rest[0], int):
+        head, rest = f"[[{table}]] number {rest[0] + 1}", rest[1:]
+        return ", ".join((head, *(str(part) for part in rest)))
+    told = ""
+    for part in rest:
+        told += f", entry {part + 1}" if isinstance(part, int) else f".{part}"
+    return f"{head} {told.removeprefix('.')}"
 
 
 def _unknown(table: str, rest: list[str]) -> tuple[str, Iterable[str]]:

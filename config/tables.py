@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -164,11 +165,29 @@ class UsageSettings(Section):
         return _named(value)
 
 
+_TOKENS = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([km]?)", re.IGNORECASE)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def _tokens(value: object) -> object:
+    """``"2M"`` and ``"90k"`` as they are said."""
+    if not isinstance(value, str):
+        return value
+    match = _TOKENS.fullmatch(re.sub(r"[,_\s]", "", value))
+    if match is None:
+        raise ValueError('a number of tokens, such as 2000000, "2M" or "90k"')
+    return round(float(match[1]) * _TIMES[match[2].lower()])
+
+
+_PERSON = re.compile(r"slack:[UW][A-Z0-9_]*|(?!slack:)[a-z][\w-]*:[^\s:]+")
+_ROOM = re.compile(r"slack:[CDG][A-Z0-9_]*|(?!slack:)[a-z][\w-]*:[^\s:]+")
+
+
 class BudgetEntry(Section):
     of: Literal["everyone", "person", "channel", "engine", "project"]
     name: str = ""
     per: Literal["day", "week", "month"]
-    tokens: int = Field(default=0, ge=0)
+    tokens: Annotated[int, BeforeValidator(_tokens)] = Field(default=0, ge=0)
     cost_usd: float = Field(default=0.0, ge=0)
 
     @model_validator(mode="after")
@@ -177,8 +196,14 @@ class BudgetEntry(Section):
             raise ValueError("a budget needs tokens, cost_usd or both")
         if self.of == "everyone" and self.name:
             raise ValueError('a budget of everyone has no name; of = "person" has one')
-        if self.of in ("person", "channel") and self.name and not CHANNEL.fullmatch(self.name):
-            raise ValueError(f'{self.name!r} is no id such as "slack:U123" or "slack:C123"')
+        forms = {
+            "person": (_PERSON, '"slack:U123" or "discord:USER_ID"'),
+            "channel": (_ROOM, '"slack:C123" or "discord:CHANNEL_ID"'),
+        }
+        if self.name and self.of in forms:
+            form, such = forms[self.of]
+            if not (CHANNEL.fullmatch(self.name) and form.fullmatch(self.name)):
+                raise ValueError(f"{self.name!r} is no id of a {self.of}, such as {such}")
         return self
 
 

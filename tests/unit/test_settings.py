@@ -1,6 +1,7 @@
 """Settings: three layers, clear errors, no secrets in readable files."""
 
 import os
+import re
 import tomllib
 from importlib.resources import files
 
@@ -192,3 +193,34 @@ def test_how_agents_are_told_is_read_for_engines_and_channels(tmp_path):
         16_000,
         "hybrid",
     )
+
+
+BUDGET = '[[budgets]]\nper = "day"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BUDGET + 'of = "engine"\nname = "cluade"\ntokens = 9', "did you mean 'claude'?"),
+        (BUDGET + 'of = "project"\nname = "billing"\ntokens = 9', "there are: none"),
+        (BUDGET + 'of = "person"\nname = "slack:C1"\ntokens = 9', "is no id of a person"),
+        (BUDGET + 'of = "channel"\nname = "slack:U1"\ntokens = 9', "is no id of a channel"),
+        (BUDGET + 'of = "channel"\nname = "*"\ntokens = 9', "is no id of a channel"),
+        (BUDGET + 'of = "person"\ntokens = "lots"', "number 1, tokens: a number of tokens"),
+        (BUDGET + 'of = "person"\ntoken = 5', "[[budgets]] number 1, token: there is no such"),
+        ('[budgets]\nof = "person"\nper = "day"\ntokens = 9', "write [[budgets]], with two"),
+        ('[roundtable]\nparticipants = ["critic", 3]', "participants, entry 2"),
+    ],
+)
+def test_a_budget_that_would_stop_nobody_is_refused(tmp_path, text, said):
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        load_settings(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("typed", "tokens"),
+    [('"2M"', 2_000_000), ('"90k"', 90_000), ('"1.5 m"', 1_500_000), ('"2,000"', 2_000), ("7", 7)],
+)
+def test_tokens_as_people_write_them(tmp_path, typed, tokens):
+    text = BUDGET + f'of = "engine"\nname = "rehearsal"\ntokens = {typed}\n'
+    assert load_settings(write(tmp_path, text)).budgets[0].tokens == tokens
