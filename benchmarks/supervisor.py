@@ -129,12 +129,13 @@ class Bench:
         self.script = folder / "stream.jsonl"
         self.script.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
         self.engine = Chatty(self.script, gap_s)
+        self.scratches: list[Path] = []
         self.words = [
             line["event"]["delta"]["text"] for line in self.lines if line["type"] == "stream_event"
         ]
 
     async def supervised(self, side: Side) -> None:
-        """One run as Moot makes it, its folder included."""
+        """One run as Moot makes it, with its folder, which is for whoever asked to remove."""
         run_id = _PREFIX + uuid.uuid4().hex[:16]
         scratch = self.folder / run_id
         seen: list[EngineEvent] = []
@@ -147,7 +148,7 @@ class Bench:
             self.engine, task, on_event=seen.append, on_spawn=on_spawn, limits=LIMITS,
             cancel=asyncio.Event(),
         )  # fmt: skip
-        scratch.rmdir()
+        self.scratches.append(scratch)
         side.events += len(self.lines)
         side.wrong += not self._whole(outcome, seen)
 
@@ -196,6 +197,8 @@ class Bench:
         await asyncio.gather(*(worker() for _ in range(at_once)))
         side.cpu_s += time.process_time() - cpu
         side.wall_s += time.perf_counter() - wall
+        while self.scratches:
+            self.scratches.pop().rmdir()
         ticking.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await ticking

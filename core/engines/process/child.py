@@ -262,7 +262,7 @@ class Child:
         thread) tells that there is nothing. One that had to be ended is looked for everywhere.
         """
         run_id = self._task.run_id
-        if not forced and orphans.adopting() and not orphans.of(run_id, pid):
+        if not forced and orphans.adopting() and not orphans.of(run_id, pid, orphans.glance()):
             return
         strangers = await self._strangers if self._strangers else ()
         everywhere = forced or not orphans.adopting()
