@@ -28,6 +28,7 @@ from bridge.commands import (
 from bridge.line import Line
 from bridge.replies import remind, seat_of
 from bridge.rights import RightsRules
+from bridge.secrets import reply_without_secrets
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
 from bridge.team_acts import Ground, TeamActs
@@ -104,7 +105,8 @@ class Acts:
     def notice(self, conversation: Conversation, reply: Reply) -> None:
         """Say something in the thread."""
         texts = self.render(self.event.key.chat, reply.text)
-        outbox.add_post(conversation.id, "notice", texts, buttons=reply.buttons, now=self.now)
+        buttons = reply_without_secrets(reply).buttons
+        outbox.add_post(conversation.id, "notice", texts, buttons=buttons, now=self.now)
         self.owes = True
 
     def act(

@@ -37,7 +37,7 @@ from bridge.forms import (
 )
 from bridge.offers import form_button, wanted_by
 from bridge.replies import remind
-from bridge.secrets import without_secrets
+from bridge.secrets import reply_without_secrets, without_secrets
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
 from core.records import changes, erasure, filing, messages, outbox, places, turns
@@ -93,13 +93,17 @@ class Intake:
 
     async def accept(self, event: ChatEvent) -> Reply | None:
         """Take ``event`` in durably; when this returns, it is a row or it changed nothing."""
+        reply = await self._accept(event)
+        return reply and reply_without_secrets(reply)
+
+    async def _accept(self, event: ChatEvent) -> Reply | None:
         files = len(event.attachments)  # of two events for a message one may not tell them
         if event.kind == "message" and self._settled.get(event.event_id, -1) >= files:
             log.debug(
                 "event.accepted", kind="message", chat=event.key.chat, event_id=event.event_id
             )
             return None
-        taken = _Taken(self, without_secrets(event), time.time())
+        taken = _Taken(self, event, time.time())
         try:
             reply = await self._records.do(taken.transaction)
         except CannotWrite as error:
@@ -176,9 +180,18 @@ class _Taken:
         self.echo = False  # of what Moot itself did, or it changes nothing
 
     def transaction(self) -> Reply | None:
+        if self._words_matter():
+            self.event = self.acts.event = without_secrets(self.event)
         reply = self._handle()
         self._note_place()
         return reply
+
+    def _words_matter(self) -> bool:
+        """Whether they may be kept or told: what is neither costs no looking for secrets."""
+        event = self.event
+        if event.kind == "message" and not (event.mentions_us or event.direct):
+            return messages.find_conversation(event.key) is not None
+        return event.kind not in ("command", "form") or self.intake.door.allows(event.author)
 
     def _note_place(self) -> None:
         """Who may read the channel: told late, it may be out of date and opens nothing."""

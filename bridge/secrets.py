@@ -9,7 +9,7 @@ from dataclasses import replace
 from pydantic import BaseModel, SecretStr
 
 from config.settings import Settings
-from core.model import ChatEvent
+from core.model import Button, ChatEvent, Form, Reply
 from core.redact import learn, redact, secret_values
 
 
@@ -32,6 +32,39 @@ def without_secrets(event: ChatEvent) -> ChatEvent:
     values = {name: tuple(map(redact, given)) for name, given in event.values.items()}
     files = tuple(replace(one, name=redact(one.name)) for one in event.attachments)
     return replace(event, text=redact(event.text), values=values, attachments=files)
+
+
+def reply_without_secrets(reply: Reply) -> Reply:
+    """What is told to the one who acted, as a post would tell it; actions and names stay."""
+    return replace(
+        reply,
+        text=redact(reply.text),
+        buttons=tuple(map(_button, reply.buttons)),
+        form=reply.form and _form(reply.form),
+        errors={name: redact(why) for name, why in reply.errors.items()},
+    )
+
+
+def _button(button: Button) -> Button:
+    return replace(button, label=redact(button.label))
+
+
+def _form(form: Form) -> Form:
+    return replace(
+        form,
+        context=redact(form.context),
+        fields=tuple(
+            replace(
+                one,
+                label=redact(one.label),
+                hint=redact(one.hint),
+                # What is chosen has to be one of the options.
+                value=redact(one.value) if one.kind in ("line", "paragraph") else one.value,
+                options=tuple((value, redact(label)) for value, label in one.options),
+            )
+            for one in form.fields
+        ),
+    )
 
 
 def _secrets_of(model: BaseModel) -> Iterator[str]:

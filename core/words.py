@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from core.model import Button, InRunPull, Participant, PulledResult, Turn
+from core.redact import redact
 
 HELP = """\
 Mention me with a question and I answer in the thread; in a thread I take part in, just write.
@@ -162,9 +163,10 @@ def _looked_up(items: Iterable[tuple[str, str, int, str]]) -> str:
 def literal(text: str, limit: int = 80) -> str:
     """Somebody's words or name inside our Markdown: one line, shown as written, never markup.
 
-    An address stays whole and leads where it says; one that is cut leads nowhere.
+    An address stays whole and leads where it says; one that is cut leads nowhere. Secrets are taken
+    out here: cut or escaped they are not recognised by whoever looks for them later.
     """
-    line = " ".join(_TURNS.sub("", text).split())
+    line = " ".join(redact(_TURNS.sub("", text)).split())
     if len(line) > limit:
         line = _CUT_ADDRESS.sub(r"\1", line[: limit - 1]) + "…"
     shown: list[str] = []

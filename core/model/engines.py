@@ -315,7 +315,8 @@ class Outcome:
     ``detail`` is the engine's own explanation, redacted and short; ``unclean`` marks an answer
     that arrived although the stream did not end as it should. ``reset_at`` is free text such as
     "3:40 PM" when a quota error tells it, ``reset_s`` the same in UTC seconds where that can be
-    computed (0.0: not); ``fix`` what helps, where the engine knows it. ``in_use``: another process
+    computed (0.0: not); ``fix`` what helps, where the engine knows it; ``ours`` says that it is no
+    matter of the engine's, and ``fix`` all there is to say. ``in_use``: another process
     has the session that was to be gone on with, so nothing was asked.
     """
 
@@ -329,6 +330,7 @@ class Outcome:
     fix: str = ""
     in_use: bool = False
     reset_s: float = 0.0
+    ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +360,8 @@ class TerminalSession:
 
     ``at`` is when it was last used, in seconds since the epoch; ``about`` the first words that a
     person said in it, as they were written ("" when they cannot be told): what others wrote, to be
-    framed wherever it is shown. At most 200 characters.
+    framed wherever it is shown. At most 4,000 characters, so that secrets in it are whole when
+    they are taken out, which is before it is cut to be shown.
     """
 
     id: str

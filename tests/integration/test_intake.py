@@ -14,6 +14,7 @@ from bridge.access import Door
 from bridge.acts import IntakePolicy
 from bridge.commands import Names
 from bridge.intake import Intake
+from bridge.secrets import without_secrets
 from bridge.tables import Setup, Tables
 from bridge.team_acts import Ground
 from bridge.terminals import Terminals
@@ -659,3 +660,30 @@ async def test_c166_a_full_disk_is_told_and_loses_nothing(house):
     await house.say("meanwhile", at="2", mention=True)
     await house.act("command", "by command?", command="ask")
     assert [q for q, _ in await house.turns()] == ["before", "meanwhile", "by command?"]
+
+
+async def test_what_is_told_to_one_person_shows_no_secrets_either(house):
+    named = replace(EVE, name="Eve ghp_abcdefghijklmnopqrstuvwxyz0123")
+    told = await house.act("command", "why?", command="ask", who=named)
+    assert "Eve \\[redacted\\] may not use Moot here" in told.text
+    filled = {"topic": ("use sk-ant-api03-AbCdEfGhIjKlMnOp",)}
+    told = await house.act("form", "", command="roundtable", who=EVE, values=filled)
+    assert "sk-ant-api03" not in repr(told)
+
+
+async def test_secrets_are_looked_for_only_in_what_is_kept(house, monkeypatch):
+    looked: list[str] = []
+
+    def spy(event):
+        looked.append(event.text)
+        return without_secrets(event)
+
+    monkeypatch.setattr("bridge.intake.without_secrets", spy)
+    await house.say("chat among people")
+    await house.act("command", "let me in", command="ask", who=EVE)
+    await house.act("form", "", command="roundtable", who=EVE)
+    assert looked == []
+    await house.say("token=abc12345defg", at="2", mention=True)
+    await house.say("token=abc12345defh", at="3", root="2", who=EVE)
+    assert looked == ["token=abc12345defg", "token=abc12345defh"]
+    assert {text for _, text in await house.messages()} == {"token=[redacted]"}

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.secrets import reply_without_secrets
+from core.model import Button, Field, Form, Reply
 from core.redact import (
     MASK,
     Flow,
@@ -90,13 +92,12 @@ def test_a_value_that_only_began_is_shown() -> None:
 
 HOSTILE = [
     "a-", "a_", "a.", "a@", "1", "1.", "x", "…", "...", " ", "=", "é", "token-", "token=",
-    "token: ", "key: ", "sk-", "rk-sk-", "sk-a1", "xoxa-", "xoxb-1", "eyJ-", "eyJa", "eyJaaaaaaaaa.", "SG.",
-    "SG.aaaaaaaaaaaaaaaa", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END ", "://", "://a:",
-    "://a:b@", "://a", "basic ", "Basic YWFh", "bearer:", "Authorization: Bearer 1a", "12345678:AA",
-    ".aaaaaa.aaaaaaa", "AKIA", "ghp_a", "hf_", "do_v1_", "/api/webhooks/1",
-    "hooks.slack.com/services/",
-    'password="a ', "password='a b1'", "pass=token", "password=a_", "password=aB", "password=a.",
-    "YWFh", "canary-7", "Y2FuYXJ5",
+    "token: ", "key: ", "sk-", "rk-sk-", "sk-a1", "xoxa-", "xoxb-1", "eyJ-", "eyJa",
+    "eyJaaaaaaaaa.", "SG.", "SG.aaaaaaaaaaaaaaaa", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----",
+    "-----END ", "://", "://a:", "://a:b@", "://a", "basic ", "Basic YWFh", "bearer:",
+    "Authorization: Bearer 1a", "12345678:AA", ".aaaaaa.aaaaaaa", "AKIA", "ghp_a", "hf_", "do_v1_",
+    "/api/webhooks/1", "hooks.slack.com/services/", 'password="a ', "password='a b1'",
+    "pass=token", "password=a_", "password=aB", "password=a.", "YWFh", "canary-7", "Y2FuYXJ5",
 ]  # fmt: skip
 
 
@@ -244,3 +245,16 @@ def test_placeholders() -> None:
     assert is_placeholder("<token>")
     assert is_placeholder("xxxxxxxx")
     assert not is_placeholder("hunter22x")
+
+
+def test_a_reply_is_told_without_secrets_and_still_works() -> None:
+    key = "ghp_abcdefghijklmnopqrstuvwxyz0123"
+    field = Field("topic", "Topic", value=f"use {key}", hint=key, options=(("a", key),))
+    choice = Field("seat", "Seat", "choice", value="a", options=(("a", "A"),))
+    form = Form("roundtable", "Table", "Go", (field, choice))
+    reply = Reply(key, (Button("stop:1", f"Stop: {key}"),), form, {"topic": key})
+    shown = reply_without_secrets(reply)
+    assert key not in repr(shown)
+    assert shown.buttons[0].action == "stop:1"
+    assert shown.form is not None
+    assert [one.value for one in shown.form.fields] == [f"use {MASK}", "a"]

@@ -148,3 +148,11 @@ def test_a_receipt_tells_what_was_sent_in_vain():
 )
 def test_a_status_says_what_a_run_is_doing(name, text, shown):
     assert _doing(EngineEvent("tool_start", text, name=name)) == shown
+
+
+def test_a_secret_is_taken_out_before_a_text_is_cut_or_escaped() -> None:
+    key = "ghp_abcdefghijklmnopqrstuvwxyz0123"
+    assert literal(f"use {key} now") == "use \\[redacted\\] now"
+    for limit in range(5, 60):
+        assert "abcd" not in literal(f"use {key} now", limit)
+        assert "abcd" not in literal(f"use {key[:9]}\x07{key[9:]} now", limit)

@@ -15,7 +15,7 @@ from core.streams.lines import parse_line
 MOST = 20
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _HEAD_BYTES = 256 * 1024  # of a session's file: its first words stand near the beginning
-_ABOUT_CHARS = 200
+_ABOUT_CHARS = 4000  # cut to what is shown once secrets are out of it
 _MAX_NAME = 200
 
 

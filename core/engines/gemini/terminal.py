@@ -21,7 +21,7 @@ MOST = 20
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MAX_FILES = 200
 _HEAD_BYTES = 256 * 1024
-_ABOUT_CHARS = 200
+_ABOUT_CHARS = 4000  # cut to what is shown once secrets are out of it
 
 
 def sessions(cwd: str, environ: Mapping[str, str]) -> list[TerminalSession]:

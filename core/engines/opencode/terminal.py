@@ -20,7 +20,7 @@ from core.streams import get, text_of
 
 MOST = 20
 _SESSION = re.compile(r"ses_[0-9A-Za-z]{8,64}")
-_ABOUT_CHARS = 200
+_ABOUT_CHARS = 4000  # cut to what is shown once secrets are out of it
 _BUSY_S = 2.0
 _SESSIONS = """
     SELECT id, time_updated FROM session

@@ -84,7 +84,7 @@ class Rehearsal:
             with contextlib.suppress(OSError, ValueError):
                 kept = json.loads(path.read_text("utf-8"))
                 if kept["cwd"] == cwd:
-                    about = next(iter(kept["said"]), "")[:200]
+                    about = next(iter(kept["said"]), "")[:4000]
                     found.append(TerminalSession(path.stem, path.stat().st_mtime, about))
         return sorted(found, key=lambda session: -session.at)[:20]
 
