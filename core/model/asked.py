@@ -20,6 +20,7 @@ class Asked:
         answers: for each question what was picked or written.
         by / note: who decided, and what that person (or Moot) said about it.
         fingerprint: tells the same request again (``core.records.asked.fingerprint``).
+        cwd: the folder it works in ("": not known).
         post: outbox id of the message with the buttons (``None``: it was settled without one).
     """
 
@@ -39,6 +40,7 @@ class Asked:
     post: int | None = None
     asked_at: float = 0.0
     fingerprint: str = ""
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,6 +283,7 @@ def _grant(row: GrantRow) -> Grant:
 def _asked(row: RequestRow) -> Asked:
     run = RunRow.get_by_id(row.run_id)
     turn = TurnRow.get_by_id(run.turn_id)
+    session = EngineSessionRow.get_or_none(EngineSessionRow.id == row.session)
     questions = tuple(
         AskedQuestion(
             q["text"],
@@ -318,4 +319,5 @@ def _asked(row: RequestRow) -> Asked:
         post=row.post,
         asked_at=row.asked_at,
         fingerprint=row.fingerprint,
+        cwd=session.cwd if session else "",
     )

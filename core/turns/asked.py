@@ -18,6 +18,25 @@ MAX_OPTION_BUTTONS = 8
 MAX_LABEL_CHARS = 60
 # How much of the command and of the detail is shown, until it fits one post of the platform.
 _SIZES = ((700, 900), (500, 400), (300, 0), (120, 0))
+_DECIDED_CHARS = 300  # of the detail, once it is decided
+_CHANGES = (
+    *("file_change", "Write", "Edit", "MultiEdit", "NotebookEdit", "edit", "write", "write_file"),
+    "replace",
+)
+_RUNS = ("command_execution", "Bash", "bash", "shell", "execute", "run_shell_command")
+DOES: Mapping[str, str] = {
+    **dict.fromkeys(_CHANGES, "change files"),
+    **dict.fromkeys(_RUNS, "run a command"),
+    **dict.fromkeys(("Read", "read", "read_file"), "read files"),
+    **dict.fromkeys(("WebFetch", "webfetch", "web_fetch", "fetch"), "read a web page"),
+    **dict.fromkeys(("WebSearch", "websearch", "google_web_search"), "search the web"),
+    "network": "connect to a host",
+    "write_stdin": "type into a program that runs",
+    "mcp_tool_call": "use a server's tool",
+    "external_directory": "reach outside of the project",
+    "request_permissions": "have wider permissions",
+}
+"""What people call the tools that engines name."""
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
@@ -118,10 +137,18 @@ def who_asks(asked: Asked) -> str:
     return literal(seat_name(Participant(asked.engine, asked.persona)), 60)
 
 
+def in_project(asked: Asked) -> str:
+    """What it is about; files of the project without the project's folder. Commands stay whole."""
+    about, home = asked.request.about, asked.cwd.rstrip("/") + "/"
+    if asked.request.tool not in _CHANGES or len(home) < 2:
+        return about
+    return ", ".join(path.removeprefix(home) for path in about.split(", "))
+
+
 def one_line(asked: Asked) -> str:
     """A request in a list."""
     request = asked.request
-    what = request.about or request.tool
+    what = in_project(asked) or DOES.get(request.tool, request.tool)
     if request.questions:
         what = request.questions[0].text
     return f"**#{asked.id}** {who_asks(asked)}: {literal(what, 120)}"
@@ -145,6 +172,8 @@ def outcome(asked: Asked) -> str:
             picked = "; ".join(", ".join(answers) for answers in asked.answers)
             return f"💬 Answered by {by}: {literal(picked, 600)}"
         case "expired":
+            if asked.request.kind == "question":
+                return "⌛ Nobody answered in time."
             return "⌛ Nobody decided in time, so it was denied."
         case "withdrawn":
             return f"⏹️ Not needed any more: {note}." if note else "⏹️ Not needed any more."
@@ -196,11 +225,10 @@ def _text(asked: Asked, about: int | None, detail: int | None) -> str:
     over = asked.state != "waiting"
     put = _questions(asked, about) if asked.request.kind == "question" else _wish(asked, about)
     more = asked.request.detail.strip()
-    if more and more != asked.request.about.strip() and not over:
-        if detail is None or detail:
-            put.append(code_block(more, detail))
-        if detail is not None and len(more) > detail:
-            put.append(f"The rest of it: `!requests {asked.id}`.")
+    if over and detail is not None:
+        detail = min(detail, _DECIDED_CHARS)
+    if more and more != asked.request.about.strip():
+        put += _block(asked, more, detail)
     put.append(outcome(asked) if over else _how(asked))
     return "\n\n".join(part for part in put if part)
 
@@ -208,9 +236,21 @@ def _text(asked: Asked, about: int | None, detail: int | None) -> str:
 def _wish(asked: Asked, limit: int | None) -> list[str]:
     request = asked.request
     whose = f", on a question of {literal(asked.asker, 60)}" if asked.asker else ""
+    does = DOES.get(request.tool, "")
     tool = f" to use **{literal(request.tool, 60)}**" if request.tool else ""
+    tool = f" to **{does}**" if does else tool
     head = f"🔐 **#{asked.id}** · {who_asks(asked)} asks leave{tool}{whose}:"
-    return [head, code_block(request.about, limit)] if request.about.strip() else [head]
+    about = in_project(asked)
+    return [head, *_block(asked, about, limit)] if about.strip() else [head]
+
+
+def _block(asked: Asked, text: str, limit: int | None) -> list[str]:
+    """Others' words in a block; where they are cut, that is said right there."""
+    if limit is None or len(text) <= limit:
+        return [code_block(text)]
+    shown = [code_block(text, limit)] if limit else []
+    where = "Cut here" if limit else "More is not shown here"
+    return [*shown, f"✂️ {where}; `!requests {asked.id}` shows all of it."]
 
 
 def _questions(asked: Asked, limit: int | None) -> list[str]:
@@ -218,7 +258,10 @@ def _questions(asked: Asked, limit: int | None) -> list[str]:
     many = len(asked.request.questions) > 1
     for number, question in enumerate(asked.request.questions, 1):
         head = f"{number}. " if many else ""
-        lines = [f"> {head}{literal(question.text, limit or 4_000)}"]
+        most = limit or 4_000
+        lines = [f"> {head}{literal(question.text, most)}"]
+        if len(question.text) > most:
+            lines.append(f"> ✂️ Cut here; `!requests {asked.id}` shows all of it.")
         for at, (label, told) in enumerate(question.options, 1):
             about = f": {literal(told, min(limit or 400, 200))}" if told else ""
             lines.append(f"> - {at} = **{literal(label, 80)}**{about}")

@@ -55,7 +55,7 @@ class Requests:
         self._run_id, self._turn, self._step = run_id, turn, step
         self._sitting, self._house, self._lease = sitting, house, lease
         self._happened: asyncio.Queue[EngineRequest | _Gone | int] = asyncio.Queue()
-        self._waiting: dict[int, str] = {}  # numbers, with the engine's own ids
+        self._waiting: dict[int, EngineRequest] = {}  # by their numbers
 
     def event(self, event: EngineEvent) -> None:
         """The engine asks, or asks no more. Any other event is none of ours."""
@@ -111,7 +111,7 @@ class Requests:
         if asked.state != "waiting":
             self.verdicts.put_nowait(verdict_of(asked))
             return
-        self._waiting[asked.id] = request.id
+        self._waiting[asked.id] = request
         self._show()
         self._house.wake_delivery()
         if self._lease is not None:
@@ -138,8 +138,7 @@ class Requests:
         return asked
 
     async def _ruled(self, number: int) -> None:
-        engine_id = self._waiting.get(number)
-        if engine_id is None:
+        if number not in self._waiting:
             return
         if self._lease is not None:  # it goes on, also where other requests of it still wait
             await self._have_slot(self._lease)
@@ -187,9 +186,12 @@ class Requests:
                 await self._have_slot(self._lease)
 
     def _show(self) -> None:
-        numbers = ", ".join(f"#{number}" for number in self._waiting)
-        told = f"waiting for your decision: {numbers}" if numbers else ""
-        self._house.progress.waits(self._run_id, told)
+        told = [
+            f"waiting for your {what}: {', '.join(f'#{number}' for number in numbers)}"
+            for what, kind in (("decision", "permission"), ("answer", "question"))
+            if (numbers := [n for n, one in self._waiting.items() if one.kind == kind])
+        ]
+        self._house.progress.waits(self._run_id, ", ".join(told))
 
 
 def verdict_of(asked: Asked) -> Verdict:
@@ -200,7 +202,8 @@ def verdict_of(asked: Asked) -> Verdict:
         case "once" | "session":
             return Verdict(asked.request.id, asked.state, by=asked.by, note=asked.note)
         case "expired":
-            return Verdict(asked.request.id, "deny", by="Moot", note="nobody decided in time")
+            did = "answered" if asked.request.kind == "question" else "decided"
+            return Verdict(asked.request.id, "deny", by="Moot", note=f"nobody {did} in time")
         case _:
             return Verdict(asked.request.id, "deny", by=asked.by, note=asked.note)
 

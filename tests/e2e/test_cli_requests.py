@@ -48,7 +48,7 @@ async def test_claude_code_from_its_request_to_what_people_decide(platform):
         project = stage.moot.folder / "project"
         place = await stage.ask('@@fake tool cmd="touch made.txt"@@')
         asks = await stage.post(place, "touch made.txt", 60)
-        assert "asks leave to use" in asks.text
+        assert "run a command" in asks.text
         assert "exactly this command" in asks.text
         assert not (project / "made.txt").exists()
         await stage.press(asks, "Allow once", "bob")

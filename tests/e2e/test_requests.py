@@ -125,6 +125,7 @@ async def test_questions_of_the_agent(platform, tmp_path):
     async with playing(platform, tmp_path, permission="plan") as stage:
         place = await stage.ask('@@rehearse question="Which one?|SQL|Files"@@')
         asks = await stage.post(place, "Which one?")
+        await stage.post(place, "waiting for your answer: #1")
         assert stage.labels(asks) == ["SQL", "Files", "Other…", "Do not answer"]
         await stage.press(asks, "Files", "guest")  # who may ask may answer
         await stage.post(place, "You said: Files")

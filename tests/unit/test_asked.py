@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from bridge.asked_commands import Decide, Requests, Revoke
 from bridge.commands import Names, parse, typed_command
 from core.errors import BadInput
 from core.model import Asked, AskedQuestion, EngineRequest
-from core.turns.asked import by_leave_text, code_block, outcome, whole
+from core.turns.asked import _put, by_leave_text, code_block, one_line, outcome, whole
 
 ONE = AskedQuestion("Which one?", options=(("SQL", "a table"), ("Files", "")))
 MANY = AskedQuestion("Which?", options=(("a", ""), ("b", ""), ("c", "")), several=True)
@@ -156,6 +157,53 @@ def test_what_others_wrote_stays_text():
 )
 def test_what_became_of_it(state, told):
     assert told in outcome(asked(state=state, tool="Bash", scope="s"))
+
+
+def put(request: Asked, room: int) -> str:
+    """The message on a platform whose posts hold so many characters."""
+    return _put(request, "chat", lambda _c, text, _l: (text,) if len(text) <= room else ("", ""))[0]
+
+
+@pytest.mark.parametrize("room", [5_000, 2_000, 1_000])
+def test_what_is_cut_says_so_at_the_cut_and_before_how_to_decide(room):
+    long = asked(tool="Bash", about="echo " + "x" * 3_000 + "; rm -rf /", detail="y" * 3_000)
+    lines = [line for line in put(long, room).splitlines() if line and line != "```"]
+    assert "rm -rf" not in put(long, room)
+    cut = next(n for n, line in enumerate(lines) if line.endswith("x…"))
+    assert lines[cut + 1] == "✂️ Cut here; `!requests 7` shows all of it."
+    assert lines[-2] == "✂️ Cut here; `!requests 7` shows all of it." or "not shown" in lines[-2]
+    assert lines[-1].startswith("Or type `!allow 7`")
+    assert "rm -rf" in whole(long)
+    assert "Cut here" not in whole(long) + put(asked(tool="Bash", about="ls", detail="why"), room)
+
+
+def test_a_long_question_that_is_cut_says_so():
+    long = asked(AskedQuestion("x" * 3_000 + " or not?", options=(("yes", ""),)))
+    assert "`!requests 7` shows all of it" in put(long, 2_000)
+    assert "or not?" in whole(long)
+
+
+def test_the_tools_have_names_that_people_know_and_files_are_those_of_the_project():
+    files = replace(asked(tool="file_change", about="/p/a.py, /p/../etc/b, /q/c"), cwd="/p")
+    assert "asks leave to **change files**" in whole(files)
+    assert "\na.py, ../etc/b, /q/c\n" in whole(files)
+    assert "a.py, ../etc/b" in one_line(files).replace("\\", "")
+    command = replace(asked(tool="command_execution", about="cd /tmp && cat /p/a"), cwd="/p")
+    assert "asks leave to **run a command**" in whole(command)
+    assert "cat /p/a" in whole(command)  # what would be run is shown as it is
+    assert "to use **frobnicate**" in whole(asked(tool="frobnicate"))
+
+
+def test_once_decided_the_change_is_still_there_and_short():
+    change = asked(tool="file_change", about="a.py", detail="+new line\n" * 100, state="once")
+    assert "+new line" in put(change, 5_000)
+    assert len(put(change, 5_000)) < 700
+    assert put(change, 5_000).endswith("✅ Allowed once by Lee.")
+    assert whole(change).count("+new line") == 100
+
+
+def test_a_question_that_nobody_answered_says_so():
+    assert outcome(asked(ONE, state="expired")) == "⌛ Nobody answered in time."
 
 
 def test_what_was_done_by_leave_is_one_line():
