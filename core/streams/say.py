@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from core.model import Outcome
 from core.redact import redact
@@ -107,16 +108,32 @@ _HINTS = (
 _HINT = "Try again; if it fails like this again, `moot engines check` and the log say more."
 
 
+def reset_words(at: float, told: str) -> str:
+    """When a quota comes back, the same wherever it is said.
+
+    In UTC, which everybody can read and which stays right, then as it was ``told``; what cannot be
+    computed (``at`` is 0.0) only so.
+    """
+    if not at:
+        return told
+    known = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    as_told = told and not told.startswith(("in ", known))
+    return f"{known} ({told})" if as_told else known
+
+
 def explain(engine: str, outcome: Outcome) -> str:
     """One paragraph for people: what happened to a run, and what to do about it.
 
     ``outcome.detail`` is quoted in short, redacted once more.
     """
-    said = redact(tail(outcome.detail, 300)).replace("\n", " ").strip()
+    if outcome.ours:
+        return redact(outcome.fix)
+    said = tail(redact(outcome.detail), 300).replace("\n", " ").strip()
     detail = said
     if detail:
         detail = f" {detail}" if outcome.kind == "empty" else f" Details: {detail.rstrip('.')}."
-    reset = f"; it comes back: {outcome.reset_at}" if outcome.reset_at else ""
+    back = reset_words(outcome.reset_s, outcome.reset_at)
+    reset = f"; it comes back: {back}" if back else ""
     hints = (hint for shape, hint in _HINTS if re.search(shape, said, re.IGNORECASE))
     hint = next(hints, _HINT)
     fix = _TABLE.sub(f"[engines.{engine}]", outcome.fix)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
 
 from core.engines.process.probe import could_run
 from core.model import Outcome
 from core.ports import Engine
 from core.records.parked import Parked
+from core.streams.say import reset_words
 
 
 def unasked(parked: Parked) -> Outcome:
@@ -18,16 +18,14 @@ def unasked(parked: Parked) -> Outcome:
     return Outcome(
         "quota",
         detail=f"it was not asked now, since it said before: {parked.detail}",
-        reset_at=when(parked),
+        reset_at=parked.told,
         reset_s=parked.until,
     )
 
 
 def when(parked: Parked) -> str:
-    """When it comes back: in UTC, which everybody can read, and as it was told."""
-    at = datetime.fromtimestamp(parked.until, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    as_told = parked.told and not parked.told.startswith("in ") and parked.told != at
-    return f"{at} ({parked.told})" if as_told else at
+    """When it comes back, as its first notice said it."""
+    return reset_words(parked.until, parked.told)
 
 
 def others(engines: Mapping[str, Engine], than: str, resting: Collection[str]) -> tuple[str, ...]:

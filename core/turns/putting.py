@@ -35,6 +35,7 @@ from core.turns.house import House
 from core.turns.in_run import InRun
 from core.turns.patience import ask_patiently, at_rest
 from core.turns.requests import Requests
+from core.words import literal
 
 log = structlog.get_logger()
 
@@ -61,6 +62,23 @@ class How:
     resting: Parked | None = None  # as it was when the facts were read
     spent: list[Usage] = field(default_factory=list[Usage])  # by each process of it
     starts: list[float] = field(default_factory=list[float])  # of them; none: it was not asked
+
+
+def no_folder(project: Project) -> Outcome:
+    """What a question comes to whose project has no folder: no engine could help that."""
+    return Outcome(
+        "bad-config",
+        detail=f"the project folder {project.path} does not exist",
+        fix=f"The folder of the project {literal(project.name, 60)} does not exist: "
+        f"`{_code(project.path)}`. Make it, or correct `[projects.{_code(project.name)}] "
+        "path` in moot.toml and restart Moot; `moot doctor` looks at every project's folder.",
+        ours=True,
+    )
+
+
+def _code(text: str) -> str:
+    """Between backticks: one line without any."""
+    return " ".join(text.replace("`", "'").split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +121,9 @@ class Question:
         if held_to(how.request.permission, engine.traits.permissions) is None:
             await how.gate()
             return Outcome("bad-config", detail=cannot_be_held(self.wanted)), ""
+        if not await asyncio.to_thread(Path(self.project.path).is_dir):
+            await how.gate()
+            return no_folder(self.project), ""
         first, *rest = asking
         failed = why = ""
         try:

@@ -14,7 +14,7 @@ import pytest
 from core.model import EngineEvent, EngineTask, Outcome, Participant, Spawn
 from core.records import parked
 from core.records.tables import OutboxRow, ParkedRow, UsageRow
-from core.turns import retry
+from core.turns import parking, retry
 from tests.integration.parlour import RULES, Actor, Parlour, parlour
 
 FAILS = "@@rehearse fail={}@@"
@@ -99,8 +99,10 @@ async def test_an_engine_whose_quota_is_used_up_rests(room: Parlour) -> None:
     assert await ask(room, "two") == "failed"
     assert len(worn(room).asked) == 1, "the second question starts no process"
     first, second = await posts(room, "notice")
-    assert "in 2 hours 5 minutes" in first.text
-    assert "UTC" in second.text
+    back = parking.when(row)
+    assert back.endswith(" UTC")
+    assert f"comes back: {back}" in first.text
+    assert f"comes back: {back}" in second.text, "the same words wherever it is said"
     assert "not asked" in second.text
     assert "Try anyway" in second.buttons
     assert await outcomes(room) == ["quota", "quota"]

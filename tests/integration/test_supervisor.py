@@ -195,6 +195,7 @@ async def test_silence_is_a_stall(stage: Stage) -> None:
     outcome = await stage.run(engine, limits=Limits(idle_s=0.5, total_s=60))
     assert (outcome.kind, outcome.text) == ("stalled", "half")
     assert "no output for" in outcome.detail
+    assert "[runs] idle_s" in outcome.detail
     assert stage.left() == []
 
 

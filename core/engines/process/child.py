@@ -12,7 +12,7 @@ import structlog
 from psutil import Process
 
 from core.engines.process import orphans, tree
-from core.engines.process.clocks import Clocks, Why
+from core.engines.process.clocks import NO_OUTPUT, NOT_FINISHED, Clocks, Why
 from core.engines.process.pipes import Pipes
 from core.engines.process.program import Program, spawn_failure
 from core.model import EngineEvent, EngineTask, Exit, Limits, Outcome, Verdict
@@ -101,9 +101,9 @@ class Child:
             raise self._broken
         if self._stopped():  # while it was ending by itself
             why = "cancelled"
-        detail = f"no output for {self._limits.idle_s:.0f} s" if why == "stalled" else ""
+        detail = NO_OUTPUT.format(self._limits.idle_s) if why == "stalled" else ""
         if why == "timeout":
-            detail = f"still not finished after {self._limits.total_s:.0f} s"
+            detail = NOT_FINISHED.format(self._limits.total_s)
         stderr = plain(self._err_tail.decode("utf-8", "replace"))
         end = Exit(None if forced and not why else code, None, stderr, why, detail)
         return self._reader.finish(end)

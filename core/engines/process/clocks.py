@@ -7,6 +7,8 @@ from typing import Literal
 
 from core.model import Limits
 
+NO_OUTPUT = "no output for {:.0f} s ([runs] idle_s in moot.toml)"
+NOT_FINISHED = "still not finished after {:.0f} s ([runs] total_s in moot.toml)"
 Why = Literal["", "cancelled", "stalled", "timeout"]
 
 _IN_A_ROW = 3

@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from core.engines.process.clocks import NO_OUTPUT, NOT_FINISHED
 from core.model import EngineEvent, Exit, HttpCall, Limits, Outcome
 from core.ports import Reader
 
@@ -95,9 +96,9 @@ async def _watch(
         now, due = loop.time(), min(exchange.last + limits.idle_s, total)
         if now >= due:
             if now >= total:
-                detail = f"still not finished after {limits.total_s:.0f} s"
+                detail = NOT_FINISHED.format(limits.total_s)
                 return Exit(why="timeout", status=exchange.status, detail=detail)
-            detail = f"no output for {limits.idle_s:.0f} s"
+            detail = NO_OUTPUT.format(limits.idle_s)
             return Exit(why="stalled", status=exchange.status, detail=detail)
         await asyncio.wait({work, stop}, timeout=due - now, return_when=asyncio.FIRST_COMPLETED)
 
