@@ -179,3 +179,46 @@ async def test_no_secret_is_shown_stored_or_logged(slack: LoopbackSlack, moot: P
         for secret in dressed():
             leaks = [text[:300] for text in texts if secret in text]
             assert not leaks, f"{where} holds {secret}: {leaks[:2]}"
+
+
+async def test_two_accounts_of_one_cli_rest_apart(slack: LoopbackSlack, tmp_path: Path) -> None:
+    (tmp_path / "own_engines.py").write_text(ENGINES)
+    both = {name: {"use": "own_engines:Acme"} for name in ("work", "private")}
+    both["work"]["at_once"] = 1  # type: ignore[assignment]
+    settings = {
+        "slack": {"enabled": True, "api_url": slack.api_url},
+        "access": {"allow": [f"slack:{ALICE}"]},
+        "engines": both,  # without a default: the first of them that can be used
+        "runs": {"at_once": 4},
+        "budgets": [{"of": "engine", "name": "private", "per": "day", "tokens": 1}],
+    }
+    env = {**slack.env(), "PYTHONPATH": str(tmp_path)}
+    async with Product(tmp_path, settings, env) as moot:
+        await moot.start("slack")
+        root = await slack.mention("one --engine work @@rehearse fail=quota@@")
+        [told] = await over(slack, root)
+        assert "work has used up its quota" in told.text
+        assert "Ask private" in told.buttons
+        assert "work rests until" in await moot.command("engines")
+        second = await slack.mention("two")
+        [still] = await over(slack, second)
+        assert "work has used up its quota" in still.text
+        await slack.click(still, "Ask private")
+        answer = await slack.wait_for_answer(second, containing="rehearsal engine")
+        assert "two" in answer.text
+        await slack.wait_for_answer(second, containing="budget of private")
+        refused = await slack.mention("three --engine private")
+        await slack.wait_for_answer(refused, containing="budget of private")
+        await slack.click(still, "Try anyway")
+        await moot.event("run.closed", engine="work", outcome="answered")
+        parts = json.loads(await moot.command("usage", "--json"))["parts"]
+        assert {part["name"] for part in parts} == {"work", "private"}
+        with closing(sqlite3.connect(moot.folder / "data" / "moot.sqlite")) as db:
+            sessions = db.execute("SELECT engine, session FROM engine_session").fetchall()
+        kept = {(engine, name) for engine, name in sessions if name}
+        assert {engine for engine, _ in kept} == {"work", "private"}
+        assert len({name for _, name in kept}) == len(kept)
+        hanging = await slack.mention("hang --engine work @@rehearse hang@@")
+        waits = await slack.mention("waits --engine work")
+        await slack.wait_for_answer(waits, containing="1 of 1 runs of work")
+        await slack.say("!stop", thread=hanging)
