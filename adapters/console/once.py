@@ -31,7 +31,8 @@ async def ask(
     """
     typed = read_line(question)
     if isinstance(typed, Command):  # the same words as a message, for its answer to be a thread
-        question = f"!{typed.name} {typed.text}"
+        own = typed.text or "help" if typed.name == "moot" else f"{typed.name} {typed.text}"
+        question = f"!{own}"
     said = await chat.room.say(channel, "", chat.owner, question)
     try:
         await chat.idle()

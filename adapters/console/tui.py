@@ -43,7 +43,10 @@ KEYS = """\
 
 - `Enter` sends, `Ctrl+J` begins a new line, a paste may have many
 - `Ctrl+N` or `Esc` goes to the channel: what you write there opens a new thread
-- `Ctrl+S` stops what runs here; `Shift+Tab` goes to the buttons, `Esc` comes back
+- `Ctrl+S` stops what runs here; `Shift+Tab` goes to the buttons, `Tab` to the next one, `Esc` \
+comes back
+- Commands may be typed with `/` as with `!`: `/requests`, `/allow 7`, `/plan`
+- In the list, `?` marks a thread that waits for your decision, `●` one that works
 - `Ctrl+↑` and `Ctrl+↓` go through the threads, `Page up` and `Page down` through this one
 - `/channel NAME` makes a channel; `Ctrl+B` shows the list where the window is narrow
 - `Ctrl+T` is for light or dark, `Ctrl+Q` leaves"""
@@ -88,6 +91,7 @@ class RoomApp(App[None]):
         Binding("ctrl+up", "step(-1)", "Newer thread", show=False, priority=True),
         Binding("ctrl+down", "step(1)", "Older thread", show=False, priority=True),
         Binding("pageup", "page(-1)", "Scroll", show=False, priority=True),
+        Binding("shift+tab", "buttons", "Buttons", show=False, priority=True),
         Binding("pagedown", "page(1)", "Scroll", show=False, priority=True),
     ]
 
@@ -175,6 +179,9 @@ class RoomApp(App[None]):
         if (whisper.channel, whisper.root) == (self._channel, self._root):
             await self._thread.mount(WhisperView(whisper))
             self._messages.anchor()
+            form = whisper.reply.form
+            if form is not None and form.command == "answer" and not self._composer.text:
+                self._composer.give_back(f"!answer {form.context} ")  # there are no forms here
         else:
             self.notify(one_line(whisper.reply.text, 300), markup=False)
 
@@ -272,6 +279,13 @@ class RoomApp(App[None]):
         mine = Whisper(self._channel, self._root, Reply(KEYS))
         await self._thread.mount(WhisperView(mine))
         await self._chat.command(self._channel, self._root, "help", "")
+
+    def action_buttons(self) -> None:
+        """Go to a message's first button: what is to be decided, then others, the newest first."""
+        rows = [row for row in self.query(".buttons") if row.query("ActionButton:enabled")]
+        rows.sort(key=lambda row: row.has_class("asks"))
+        at = next((n for n, row in enumerate(rows) if row.has_focus_within), len(rows))
+        (rows[at - 1].query("ActionButton:enabled").first() if at else self._composer).focus()
 
     def action_list(self) -> None:
         """Show the list of threads in a narrow window, or go to it in a wide one."""

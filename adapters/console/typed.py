@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-# What may be typed with a slash of its own; everything else is typed after ``/moot``.
+# What has a name of its own on every platform; everything else goes on as ``/moot WORD``.
 COMMANDS = {
     "ask": "ask",
     "roundtable": "roundtable",
@@ -16,6 +17,7 @@ COMMANDS = {
     "help": "help",
     "moot": "moot",
 }
+_COMMAND = re.compile(r"/([^\W\d_][\w-]*)(?:\s+|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +51,23 @@ Typed = Words | Command | NewChannel | Leave
 
 
 def read_line(text: str) -> Typed:
-    """What ``text`` means. Only known names are commands: ``/etc/hosts is odd`` is a message."""
+    """What ``text`` means. A slash and a word is a command; ``/etc/hosts is odd`` is a message.
+
+    Which commands there are is not known here: one that does not exist is answered, not asked.
+    """
     stripped = text.strip()
-    if not stripped.startswith("/"):
+    match = _COMMAND.match(stripped)
+    if match is None:
         return Words(stripped)
-    name, _, rest = stripped[1:].partition(" ")
-    if "\n" in name:
-        name, _, rest = stripped[1:].partition("\n")
-    name, rest = name.casefold(), rest.strip()
-    if name == "moot" and rest.partition(" ")[0].casefold() in COMMANDS:
-        name, _, rest = rest.partition(" ")  # its own name says whether a thread is opened
-        name, rest = name.casefold(), rest.strip()
-    if name in COMMANDS:
-        return Command(COMMANDS[name], rest)
+    name, rest = match[1].casefold(), stripped[match.end() :].strip()
     match name:
         case "channel":
             return NewChannel(rest)
         case "quit" | "exit":
             return Leave()
+        case "moot" if (inner := _COMMAND.match(f"/{rest}")) and inner[1].casefold() in COMMANDS:
+            return Command(COMMANDS[inner[1].casefold()], rest[len(inner[1]) :].strip())
+        case _ if name in COMMANDS:
+            return Command(COMMANDS[name], rest)
         case _:
-            return Words(stripped)
+            return Command("moot", stripped[1:])

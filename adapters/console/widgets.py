@@ -25,6 +25,7 @@ from core.model import Button, ButtonStyle
 MOST_THREADS = 100  # of a channel in the list
 NEW_LINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter"})
 _VARIANTS: dict[ButtonStyle, str] = {"plain": "default", "primary": "primary", "danger": "error"}
+_MARKS = {"●": "$success", "?": "bold $warning"}
 _PIECE = regex.compile(r" \(\d+/\d+\)$")
 _MARKUP = regex.compile(r"[*_`>#~]+")
 _TYPED = regex.compile(r"!\w+(?:\s+--[\w-]+(?:=|\s+)\S+)*\s+")  # a command and its first options
@@ -145,13 +146,12 @@ class Sidebar(OptionList):
             for root in self._room.threads(channel)[:MOST_THREADS]:
                 messages = self._room.thread(root)
                 mark = "●" if is_working(messages) else "•" if root in unread else " "
+                mark = "?" if is_asked(messages) else mark
                 title = thread_title(messages)
                 rows.append((f"{channel}/{root}", mark + title))
                 style = "bold" if root in unread else ""
                 contents.append(
-                    Content.assemble(
-                        (f" {mark} ", "$success" if mark == "●" else "$accent"), (title, style)
-                    )
+                    Content.assemble((f" {mark} ", _MARKS.get(mark, "$accent")), (title, style))
                 )
         if rows != self._rows:
             self._rows = rows
@@ -182,6 +182,16 @@ def _shown(text: str) -> str:
 def is_working(messages: tuple[RoomMessage, ...]) -> bool:
     """Whether something runs or waits in the thread: it can be stopped."""
     return any(b.action.startswith("stop:") for m in messages if m.ours for b in m.buttons)
+
+
+def is_asked(messages: tuple[RoomMessage, ...]) -> bool:
+    """Whether an agent waits for a person's decision in the thread."""
+    return any(asks(b) for m in messages if m.ours for b in m.buttons)
+
+
+def asks(button: Button) -> bool:
+    """Whether a button decides what an agent asks for."""
+    return button.action.startswith("req:")
 
 
 def thread_title(messages: tuple[RoomMessage, ...]) -> str:
@@ -218,4 +228,5 @@ def _clock(message: RoomMessage) -> str:
 
 
 def _button_row(buttons: tuple[Button, ...], message_id: str) -> Horizontal:
-    return Horizontal(*(ActionButton(button, message_id) for button in buttons), classes="buttons")
+    row = Horizontal(*(ActionButton(button, message_id) for button in buttons), classes="buttons")
+    return row.add_class("asks") if any(map(asks, buttons)) else row

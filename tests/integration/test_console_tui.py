@@ -19,7 +19,7 @@ from adapters.console.ledger import FIRST_CHANNEL, Change
 from adapters.console.room import Room
 from adapters.console.tui import RoomApp, RoomChanged, Whispered
 from adapters.console.widgets import ActionButton, Composer, MessageView, Sidebar, WhisperView
-from core.model import Button, ChatEvent, ConversationKey, Post, Reply
+from core.model import Button, ChatEvent, ConversationKey, Form, Post, Reply
 from core.receipts import say_receipt
 
 G = FIRST_CHANNEL
@@ -192,6 +192,46 @@ async def test_buttons_by_mouse_and_by_keyboard(tmp_path):
         await seat.pilot.press("enter")
         await seat.until(lambda: len(seat.events) == 3)
         assert seat.events[2].text == "retry:7"
+
+
+async def test_what_waits_for_a_decision_is_marked_and_allow_comes_first(tmp_path):
+    ask = [Button(f"req:4:{verb}", label) for verb, label in (("once", "Allow"), ("deny", "Deny"))]
+    async with sitting(tmp_path) as seat:
+        await seat.send("go on")
+        key = seat.events[0].key
+        message_id = await seat.post(key, "may I?", buttons=tuple(ask))
+        await seat.post(key, "working", buttons=STOP)
+        await seat.sees(" ? go on")
+        await seat.until(lambda: len(seat.app.query(ActionButton)) == 3)
+        for keys, action in (
+            (["shift+tab"], "req:4:once"),
+            (["tab"], "req:4:deny"),
+            (["shift+tab"], "stop:7"),
+        ):
+            await seat.pilot.press(*keys)
+            assert seat.app.focused.action_value == action
+        await seat.pilot.press("shift+tab")
+        assert isinstance(seat.app.focused, Composer)
+        await seat.chat.edit(key, message_id, Post("", "Allowed."))
+        await seat.sees(" ● go on")
+
+
+async def test_a_form_for_an_answer_becomes_a_line_to_finish(tmp_path):
+    async with sitting(tmp_path) as seat:
+        await seat.send("go on")
+        key = seat.events[0].key
+        button = (Button("req:4:form", "Answer…"),)
+        await seat.post(key, "Which?", buttons=button)
+        await seat.until(lambda: seat.app.query(ActionButton))
+        seat.script = _answer(Reply("To answer, type …", form=Form("answer", "A", "Send", (), "4")))
+        await seat.pilot.pause()
+        await seat.pilot.click(ActionButton)
+        await seat.sees("To answer")
+        await seat.until(lambda: seat.app.query_one(Composer).text == "!answer 4 ")
+        await seat.type("two")
+        seat.script = None
+        await seat.pilot.press("enter")
+        await seat.until(lambda: seat.events[-1].text == "!answer 4 two")
 
 
 async def test_commands_whispers_and_their_buttons(tmp_path):

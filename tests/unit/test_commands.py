@@ -1,5 +1,6 @@
 """The grammar people type: a table of values."""
 
+import re
 import time
 from contextlib import suppress
 
@@ -76,6 +77,20 @@ def test_typed_command(text, found):
 )
 def test_platform_commands(name, text, meant, rest):
     assert platform_command(name, text) == (meant, rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("frobnicate it", "There is no command “frobnicate”."),
+        ("alow 7", "There is no `!alow`; did you mean `!allow`?"),
+        ("<!channel> x", "There is no command"),
+    ],
+)
+def test_a_platform_command_that_does_not_exist_is_told(text, told):
+    with pytest.raises(BadInput, match=re.escape(told)) as refused:
+        parse(*platform_command("moot", text), NAMES)
+    assert "<!channel>" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
