@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 
 from core.engines.codex import terminal
 from core.engines.codex.holding import DENIED, profile
 from core.engines.codex.reader import CodexReader
+from core.engines.codex.trust import instructions, trust
 from core.model import PERMISSIONS, EngineConfig, EngineTask, EngineTraits, Spawn, TerminalSession
 
 _TOKEN = "MOOT_PULL_TOKEN"  # noqa: S105 - the variable's name
 _TOOL_S = 30  # its own patience with a tool; ours with a Pull ends before
+_MOST_TOLD = 64  # projects' instructions that wait for their run to begin
 
 
 class Codex:
@@ -31,6 +34,7 @@ class Codex:
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
         self.env_names = ("CODEX_*", "OPENAI_*", *config.env)
+        self._told: dict[str, str] = {}  # the project's instructions, by the attempt's mark
 
     def start(self, task: EngineTask) -> Spawn:
         """See ``core.ports.Engine``: what is asked goes to its stdin, as the reader says."""
@@ -42,7 +46,9 @@ class Codex:
             for name in ("features.unbounded_connection_retries", "features.plugins",
                          "analytics.enabled", "check_for_update_on_startup")
         ]  # fmt: skip
-        settings += profile(task)
+        settings += [trust(task.cwd, trusted=task.trusted_settings), *profile(task)]
+        if not (task.trusted_settings or task.resume or task.passing):
+            self._tell(task.mark, instructions(task.cwd))
         # Where it is off, the tool for questions is there but says that it cannot be used.
         asks = "true" if task.asks else "false"
         settings.append(f"features.default_mode_request_user_input={asks}")
@@ -65,7 +71,15 @@ class Codex:
 
     def reader(self, task: EngineTask) -> CodexReader:
         """See ``core.ports.Engine``."""
-        return CodexReader(task, task.model or self.config.model)
+        told = partial(self._told.pop, task.mark, "")
+        return CodexReader(task, task.model or self.config.model, told)
+
+    def _tell(self, mark: str, text: str) -> None:
+        """Keep what the project tells until its turn is asked; files are read in ``start`` only."""
+        while len(self._told) >= _MOST_TOLD:  # of runs that did not come so far
+            self._told.pop(next(iter(self._told)), None)
+        if text:
+            self._told[mark] = text
 
     def terminal_sessions(self, cwd: str, environ: Mapping[str, str]) -> Sequence[TerminalSession]:
         """See ``core.ports.InTerminal``."""

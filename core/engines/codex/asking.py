@@ -15,8 +15,8 @@ from typing import cast
 from core.engines.codex.items import bare
 from core.model import AskedQuestion, EngineRequest, Verdict
 from core.streams import JsonObject, get, list_of, text_of
+from core.streams.cuts import kept
 
-MAX_DETAIL_CHARS = 8000
 NOBODY = "Nobody answered. Go on with your best judgement, and say what you assumed."
 NO_SECRETS = "Secrets cannot be asked for in a chat. Go on without, or say what has to be set up."
 
@@ -210,7 +210,5 @@ def first_line(text: str) -> str:
 
 
 def details(*parts: str) -> str:
-    """The parts that hold anything, one below the other; how much is left out is said."""
-    text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
-    left = len(text) - MAX_DETAIL_CHARS
-    return text if left <= 0 else f"{text[:MAX_DETAIL_CHARS]}\n[{left:,} more characters]"
+    """The parts that hold anything, one below the other."""
+    return kept("\n\n".join(part.strip("\n") for part in parts if part.strip()))

@@ -7,9 +7,9 @@ permissions that denies the reading of anything at all keeps them inside.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
+from core.engines.codex.trust import quoted
 from core.model import EngineTask, Permission
 from core.streams import JsonObject, text_of
 
@@ -31,7 +31,7 @@ def profile(task: EngineTask) -> list[str]:
     """The settings that define the profile; none for a run that may do anything."""
     if task.permission not in _EXTENDS:
         return []
-    denied = json.dumps(f"{task.scratch}/{DENIED}")
+    denied = quoted(f"{task.scratch}/{DENIED}")
     return [
         f'default_permissions="{_PROFILE}"',
         f'permissions.{_PROFILE}.extends="{_EXTENDS[task.permission]}"',

@@ -7,6 +7,7 @@ import re
 from typing import cast
 
 from core.streams import get, int_of, list_of, text_of
+from core.streams.cuts import MAX_LINE_CHARS, kept
 
 NOT_TOOLS = frozenset((
     "agent_message", "context_compaction", "entered_review_mode", "exited_review_mode",
@@ -47,7 +48,7 @@ def about(item: object) -> str:
         return f"{text_of(item, 'server')} {tool}".strip()
     if query := text_of(item, "query"):
         return query
-    return json.dumps(item, ensure_ascii=False)[:200]
+    return kept(json.dumps(item, ensure_ascii=False), MAX_LINE_CHARS)
 
 
 _SHELL = re.compile(r"\S*/(?:ba|z|da|)sh -l?c (.*)", re.DOTALL)

@@ -48,9 +48,10 @@ class CodexReader(LineReader):
 
     type_path = ("method",)
 
-    def __init__(self, task: EngineTask, model: str) -> None:
+    def __init__(self, task: EngineTask, model: str, told: Callable[[], str] = lambda: "") -> None:
         super().__init__()
         self.fixes = FIXES
+        self._told = told  # what the project's folder tells, once its turn is to be asked
         self._task = task
         self._out: list[JsonObject] = []
         self._turn = ""
@@ -145,8 +146,12 @@ class CodexReader(LineReader):
 
     def _ask_it(self, limits: JsonObject) -> None:
         text = joined_prompt(self._task.context, self._task.prompt).decode()
-        said: JsonObject = {"type": "text", "text": text, "text_elements": []}
-        params: JsonObject = {"threadId": self.session, "input": [said], **limits}
+        said: list[JsonObject] = [
+            {"type": "text", "text": words, "text_elements": []}
+            for words in (self._told(), text)
+            if words
+        ]
+        params: JsonObject = {"threadId": self.session, "input": said, **limits}
         self._out.append({"id": _TURN, "method": "turn/start", "params": params})
         self._asked = True
 
