@@ -12,13 +12,12 @@ from hashlib import sha256
 from typing import Any, ClassVar, Literal, cast
 
 from core.model import EngineEvent, EngineRequest, EngineTask, Exit, OutcomeKind, Verdict
+from core.streams.cuts import MAX_LINE_CHARS, kept
 from core.streams.judge import classify
 from core.streams.lines import JsonObject, get, int_of, list_of, text_of
 from core.streams.reader import LineReader
 from core.streams.say import joined_prompt
 
-MAX_DETAIL_CHARS = 20_000
-_MAX_LABEL_CHARS = 100
 _MAX_TOOLS = 2000
 _NO_METHOD = -32601
 
@@ -283,7 +282,7 @@ def diffs_in(call: object) -> list[tuple[str, str, str]]:
 def command_scope(cwd: str, command: str) -> tuple[str, str]:
     """Key and words of "exactly this command"."""
     digest = sha256(f"{cwd}\0{command}".encode("utf-8", "replace")).hexdigest()[:32]
-    return f"command:{digest}", f"exactly this command: {first_line(command)[:_MAX_LABEL_CHARS]}"
+    return f"command:{digest}", f"exactly this command: {kept(first_line(command), MAX_LINE_CHARS)}"
 
 
 def files_scope(paths: list[str], cwd: str) -> tuple[str, str]:
@@ -311,10 +310,8 @@ def first_line(text: str) -> str:
 
 
 def details(*parts: str) -> str:
-    """The parts that hold anything, one below the other; how much is left out is said."""
-    text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
-    left = len(text) - MAX_DETAIL_CHARS
-    return text if left <= 0 else f"{text[:MAX_DETAIL_CHARS]}\n[{left:,} more characters]"
+    """The parts that hold anything, one below the other."""
+    return kept("\n\n".join(part.strip("\n") for part in parts if part.strip()))
 
 
 def given_as_json(value: Any) -> str:

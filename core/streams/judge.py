@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.model import OutcomeKind
+from core.streams.cuts import MAX_ERROR_CHARS
 from core.streams.say import plain, tail
 
 # The order matters: the first rule that matches wins. The rules before the bar are words that are
@@ -80,8 +81,8 @@ _AS_STATUS = (
 )
 _AFTER_STATUS = (
     r"(?=\s*(?:$|\n|[\"'(){}\[\]<>|;!?—–-]|[.,:](?:\s|$|[\"'{])|\w+="
-    r"|(?:from|when|at|on|for|error|status|response|unauthori[sz]ed|forbidden|too many|internal|bad gateway|service|gateway"
-    r"|overloaded)\b))"
+    r"|(?:from|when|at|on|for|error|status|response|unauthori[sz]ed|forbidden|too many"
+    r"|internal|bad gateway|service|gateway|overloaded)\b))"
 )
 
 
@@ -191,5 +192,5 @@ def telling(text: str) -> str:
     if kind != "crashed":
         for n, line in enumerate(lines):
             if classify(line) == kind:
-                return tail("\n".join(lines[n : n + 2]))
-    return tail("\n".join(lines))
+                return tail("\n".join(lines[n : n + 2]), MAX_ERROR_CHARS)
+    return tail("\n".join(lines), MAX_ERROR_CHARS)

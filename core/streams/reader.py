@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from core.model import EngineEvent, Exit, Outcome, OutcomeKind, Usage, Verdict
-from core.redact import redact
+from core.streams.cuts import MAX_ERROR_CHARS, MAX_LINE_CHARS, kept
 from core.streams.judge import classify, telling
 from core.streams.lines import JsonLines, JsonObject, text_of
 from core.streams.notices import posing_as_answer
@@ -93,7 +93,7 @@ class LineReader:
         return Outcome(
             kind=kind,
             text=unix_lines(outcome.text),
-            detail=redact(tail(outcome.detail)),
+            detail=tail(outcome.detail, MAX_ERROR_CHARS),
             session=self.session,
             usage=self.usage,
             unclean=outcome.unclean,
@@ -152,9 +152,11 @@ class LineReader:
         self.emit("retry", text, name=kind)
 
     def tool_start(self, tool_id: str, name: str, about: str) -> None:
-        """A tool begins; ``about`` is the command or path, cut to one short line."""
+        """A tool begins; ``about`` is the command or path, in one line."""
         self.unfinished_tool = True
-        self.emit("tool_start", " ".join(about.split())[:200], name=name, id=tool_id)
+        self.emit(
+            "tool_start", " ".join(kept(about, MAX_LINE_CHARS).split()), name=name, id=tool_id
+        )
 
     def tool_end(self, tool_id: str, name: str = "", *, ok: bool) -> None:
         """A tool ended, well or not. Its output is not part of the event."""

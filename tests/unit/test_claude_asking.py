@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.engines.claude.asking import MAX_DETAIL_CHARS, request_of
+from core.engines.claude.asking import request_of
 from core.engines.claude.reader import ClaudeReader
 from core.model import EngineEvent, Exit, Permission, Verdict
 from tests.unit.test_transcripts import replay
@@ -162,8 +162,7 @@ def test_what_is_decided_on_is_seen() -> None:
     assert request.about == "cat <<EOF …"
     assert whole in request.detail
     long = detail("Write", file_path="/w/a", content="x" * 30_000)
-    assert long.endswith("… (10000 characters more)")
-    assert len(long) < MAX_DETAIL_CHARS + 40
+    assert len(long) == 30_000  # it is cut when secrets are out of it
     coloured = request_of(
         "r", {"tool_name": "Bash", "input": {}, "decision_reason": "\x1b[31mred\x1b[0m"}, CWD
     )

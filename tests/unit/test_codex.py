@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core.engines.codex import Codex
-from core.engines.codex.asking import MAX_DETAIL_CHARS, one_folder
+from core.engines.codex.asking import one_folder
 from core.engines.codex.items import bare
 from core.model import EngineConfig, EngineEvent, EngineRequest, EngineTask, Exit, Verdict
 from core.streams import reset_moment
@@ -80,7 +80,7 @@ def test_the_scope_is_the_exact_command_in_its_folder() -> None:
     assert len({scope("ls"), scope("ls "), scope("ls", "/v"), scope("ls\nrm x")}) == 4
 
 
-def test_what_a_person_has_to_see_is_shown_whole_or_said_to_be_cut() -> None:
+def test_what_a_person_has_to_see_is_told_whole() -> None:
     talk = Talk(permission="ask")
     asked = talk.asks(COMMAND, command="echo one\nrm -r /", cwd="")
     assert asked is not None
@@ -88,7 +88,7 @@ def test_what_a_person_has_to_see_is_shown_whole_or_said_to_be_cut() -> None:
     assert asked.detail == "echo one\nrm -r /"
     asked = talk.asks(COMMAND, 1, command="true\n" + "x" * 20_000)
     assert asked is not None
-    assert asked.detail.endswith(f"[{20_005 - MAX_DETAIL_CHARS:,} more characters]")
+    assert len(asked.detail) == 20_005  # it is cut when secrets are out of it
 
 
 @pytest.mark.parametrize(

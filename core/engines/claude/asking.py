@@ -17,9 +17,7 @@ from urllib.parse import urlsplit
 
 from core.model import AskedQuestion, EngineRequest, Permission, Verdict
 from core.streams import JsonObject, get, list_of, plain, text_of
-
-MAX_DETAIL_CHARS = 20_000
-_MAX_LABEL_CHARS = 100
+from core.streams.cuts import MAX_LINE_CHARS, kept, short
 
 QUESTION = "AskUserQuestion"
 PLAN = "ExitPlanMode"
@@ -46,7 +44,7 @@ def request_of(request_id: str, asked: JsonObject, cwd: str) -> EngineRequest:
     if tool == QUESTION:
         return EngineRequest(request_id, "question", tool, questions=_questions(given))
     if tool == PLAN:
-        plan = _cut(plain(text_of(given, "plan")).strip())
+        plan = kept(plain(text_of(given, "plan")).strip())
         return EngineRequest(request_id, "question", tool, detail=plan, questions=(_PLAN_ASKED,))
     scope, label = _scope(asked, cwd)
     whole = about(given)
@@ -55,7 +53,7 @@ def request_of(request_id: str, asked: JsonObject, cwd: str) -> EngineRequest:
         request_id,
         tool=tool,
         about=f"{first} …" if rest else first,
-        detail=_cut(_detail(asked, whole if rest else "")),
+        detail=kept(_detail(asked, whole if rest else "")),
         scope=scope,
         scope_label=label,
         same=_digest(_done(given)),
@@ -108,7 +106,7 @@ def about(tool_input: object) -> str:
     for key in (*keys, "description", "prompt"):
         if text := text_of(tool_input, key):
             return text
-    return json.dumps(tool_input, ensure_ascii=False)[:200] if tool_input else ""
+    return kept(json.dumps(tool_input, ensure_ascii=False), MAX_LINE_CHARS) if tool_input else ""
 
 
 # --- inside -----------------------------------------------------------------------------------
@@ -211,7 +209,7 @@ def _denied(tool: str, verdict: Verdict) -> str:
 
 
 def _by(verdict: Verdict) -> str:
-    return f" by {_short(verdict.by)}" if verdict.by.strip() else ""
+    return f" by {short(verdict.by, 100)}" if verdict.by.strip() else ""
 
 
 def _allow(request_id: str, given: Mapping[str, Any]) -> bytes:
@@ -238,10 +236,4 @@ def _digest(value: object) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LABEL_CHARS else f"{line[: _MAX_LABEL_CHARS - 1]}…"
-
-
-def _cut(text: str) -> str:
-    left = len(text) - MAX_DETAIL_CHARS
-    return text if left <= 0 else f"{text[:MAX_DETAIL_CHARS]}\n… ({left} characters more)"
+    return short(text, MAX_LINE_CHARS)

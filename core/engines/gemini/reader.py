@@ -17,10 +17,10 @@ from core.streams import (
     classify,
     get,
     int_of,
-    tail,
     telling,
     text_of,
 )
+from core.streams.cuts import MAX_LINE_CHARS, kept
 
 # Exit statuses: its own, and HTTP statuses modulo 256.
 _EXITS: dict[int, OutcomeKind] = {
@@ -144,4 +144,4 @@ def about(d: JsonObject) -> str:
     for key in ("command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query"):
         if text := text_of(d, "parameters", key):
             return text
-    return tail(str(get(d, "parameters") or ""), 200)
+    return kept(str(get(d, "parameters") or ""), MAX_LINE_CHARS)

@@ -22,6 +22,7 @@ from core.streams import (
     tail,
     text_of,
 )
+from core.streams.cuts import MAX_LINE_CHARS
 
 FIXES: dict[OutcomeKind, str] = {
     "auth": "Run `opencode auth login` on the host, then try again.",
@@ -96,7 +97,7 @@ class OpenCodeReader(LineReader):
         self.tool_start(call, tool, about(state))
         self.tool_end(call, tool, ok=text_of(state, "status") == "completed")
         if "specified a rule" in error or self._rejected:
-            self.warn(tail(error, 200), "denied")
+            self.warn(tail(error, MAX_LINE_CHARS), "denied")
 
     def _step_finish(self, d: JsonObject) -> None:
         self._reason = text_of(d, "part", "reason")

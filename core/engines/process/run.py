@@ -13,10 +13,10 @@ from core.engines.process.child import Child
 from core.engines.process.environment import bypass_proxy, child_environment
 from core.engines.process.http import call
 from core.engines.process.program import Program, prepare
+from core.engines.process.shown import event_shown, outcome_shown
 from core.errors import BadInput, PromptTooLong
 from core.model import (
     EngineEvent,
-    EngineRequest,
     EngineTask,
     Exit,
     HttpCall,
@@ -25,7 +25,7 @@ from core.model import (
     Verdict,
 )
 from core.ports import Engine
-from core.redact import Flow, Secrets, known, redact, redact_shapes, secret_values
+from core.redact import Flow, known, redact_shapes, secret_values
 from core.streams import reset_moment
 
 OnEvent = Callable[[EngineEvent], None]
@@ -86,16 +86,16 @@ async def run(
             return
         if rest := flow.end():
             on_event(EngineEvent("delta", rest))
-        on_event(without_secrets(event, secrets))
+        on_event(event_shown(event, secrets))
 
     try:
         plan = await asyncio.to_thread(_planned, engine, task, environ)
         if gate is not None:
             await gate()
         if isinstance(plan, Outcome):
-            return plan
+            return await outcome_shown(plan, secrets)
         if cancel.is_set():
-            return reader.finish(Exit(why="cancelled"))
+            return await outcome_shown(reader.finish(Exit(why="cancelled")), secrets)
         if isinstance(plan, HttpCall):
             on_start()
             outcome = await call(plan, reader, on_event=tell, limits=limits, cancel=cancel)
@@ -115,9 +115,7 @@ async def run(
     except BadInput as error:
         return Outcome("bad-config", detail=str(error))
     return replace(
-        outcome,
-        text=redact(outcome.text, secrets),
-        detail=redact(outcome.detail, secrets),
+        await outcome_shown(outcome, secrets),
         reset_s=reset_moment(outcome.reset_at, time.time()) if outcome.reset_at else 0.0,
     )
 
@@ -133,38 +131,6 @@ def _planned(
     if task.pulls is not None:
         bypass_proxy(env, task.pulls.url)
     return prepare(plan, task, env)
-
-
-def without_secrets(event: EngineEvent, secrets: Secrets) -> EngineEvent:
-    """The event as it may be shown and kept, what it asks people included."""
-    text = redact(event.text, secrets)
-    asked = event.request and _asked_without(event.request, secrets)
-    if text == event.text and asked == event.request:
-        return event
-    return replace(event, text=text, request=asked)
-
-
-def _asked_without(asked: EngineRequest, secrets: Secrets) -> EngineRequest:
-    """What an engine asks for, as it may be shown; its id and its tool's name stay."""
-    return replace(
-        asked,
-        about=redact(asked.about, secrets),
-        detail=redact(asked.detail, secrets),
-        scope=redact(asked.scope, secrets),
-        scope_label=redact(asked.scope_label, secrets),
-        questions=tuple(
-            replace(
-                question,
-                text=redact(question.text, secrets),
-                header=redact(question.header, secrets),
-                options=tuple(
-                    (redact(label, secrets), redact(told, secrets))
-                    for label, told in question.options
-                ),
-            )
-            for question in asked.questions
-        ),
-    )
 
 
 async def end_leftover(run_id: str, pid: int, started: float) -> list[int]:
