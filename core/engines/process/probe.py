@@ -21,6 +21,7 @@ from core.engines.process.http import why_unreachable
 from core.model import EngineConfig, EngineInfo, HttpCall
 from core.ports import kind_of
 from core.streams import redact, tail
+from core.streams.cuts import MAX_ERROR_CHARS
 
 VERSION_S = 15.0  # Gemini takes 2 to 3 s on a quiet machine
 PING_S = 3.0
@@ -100,7 +101,7 @@ async def _probe(engine: Probed, environ: Mapping[str, str]) -> EngineInfo:
     ok, said = await _version(path, env)
     version = _VERSION.search(said)
     if not ok or version is None:
-        return replace(info, installed=False, detail=redact(tail(said, 200)))
+        return replace(info, installed=False, detail=tail(redact(tail(said, MAX_ERROR_CHARS)), 200))
     return replace(info, version=version[0])
 
 
@@ -173,7 +174,7 @@ async def _ping(
         ):
             body = await response.read()
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-        why = redact(tail(why_unreachable(error), 120))
+        why = tail(redact(why_unreachable(error)), 120)
         return replace(info, detail=f"no answer from {request.url}: {why}")
     usable, detail = judge(body)
     return replace(info, installed=True, signed_in=usable, detail=detail)
