@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
-from core.model import Asked, AskedQuestion, AskedState, EngineRequest, Grant, Ruling, Step
+from core.model import (
+    Asked,
+    AskedQuestion,
+    AskedState,
+    EngineRequest,
+    Grant,
+    Participant,
+    Ruling,
+    Step,
+)
 from core.records.prepared import Prepared
 from core.records.tables import (
     ConversationRow,
@@ -85,6 +94,18 @@ _waiting = Prepared(  # asked at the end of each run
         .order_by(RequestRow.id)
     ),
 )
+
+
+def count_put(run_id: str) -> int:
+    """How often people were asked by a run: what was allowed beforehand is not counted."""
+    put = RequestRow.post.is_null(is_null=False)
+    return RequestRow.select().where((RequestRow.run == run_id) & put).count()
+
+
+def seat_of(run_id: str) -> Participant:
+    """Who asks, by a run."""
+    run = RunRow.get_by_id(run_id)
+    return Participant(run.engine, run.persona)
 
 
 def waiting_of_run(run_id: str) -> tuple[Asked, ...]:

@@ -114,6 +114,19 @@ def say_held(
         outbox.add_post(turn.conversation_id, "notice", texts, turn_id=turn.id, now=now)
 
 
+def say_too_many(turn: Turn, run_id: str, voice: Voice, now: float) -> None:
+    """Tell a conversation, once in a turn, that an agent asks for more than people are put to."""
+    who = literal(seat_name(records.seat_of(run_id)), 60)
+    text = (
+        f"⛔ {who} asks for more than people can decide: what comes beyond that is denied. "
+        "`!requests` shows what waits, `!stop` ends it."
+    )
+    chat = messages.get_conversation(turn.conversation_id).key.chat
+    texts = voice(chat, text, "")
+    if not outbox.told_already(turn.id, texts[0]):
+        outbox.add_post(turn.conversation_id, "notice", texts, turn_id=turn.id, now=now)
+
+
 def cannot_be_held(wanted: Permission) -> str:
     """Why an engine is not run at all."""
     return (

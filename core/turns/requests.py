@@ -21,6 +21,8 @@ from core.turns.house import House
 log = structlog.get_logger()
 
 NOTICED_S = 1.0
+MAX_WAITING = 30  # of one run at once: more than people can tell apart in a thread
+MAX_ASKED = 200  # of one run in all
 WITHDRAWN = "the agent asks for it no more"
 
 
@@ -107,6 +109,11 @@ class Requests:
         asked = await self._house.records.do(self._take, request, time.time())
         if asked is None:
             return
+        if isinstance(asked, Verdict):
+            log.warning("request.too_many", run=self._run_id)
+            self.verdicts.put_nowait(asked)
+            self._house.wake_delivery()
+            return
         log.info("request.asked", run=self._run_id, number=asked.id, state=asked.state)
         if asked.state != "waiting":
             self.verdicts.put_nowait(verdict_of(asked))
@@ -117,8 +124,11 @@ class Requests:
         if self._lease is not None:
             self._lease.lend()
 
-    def _take(self, request: EngineRequest, now: float) -> Asked | None:
-        """One transaction: what was decided before holds; else it is put to the thread."""
+    def _take(self, request: EngineRequest, now: float) -> Asked | Verdict | None:
+        """One transaction: what was decided before holds; else it is put to the thread.
+
+        The verdict, with no row, of one too many.
+        """
         if rows.of_run(self._run_id, request.id) is not None or not rows.at_work(self._run_id):
             return None  # told twice, or stopped meanwhile: its process is being ended
         session = self._sitting.row
@@ -127,8 +137,11 @@ class Requests:
                 asked = rows.take_over(earlier, self._run_id, session, request)
                 rows.telling(asked, now)
                 return asked
-        asked = rows.ask(self._run_id, session, request, now)
         grant = rows.granted(session, request.scope) if request.kind == "permission" else None
+        if grant is None and (why := self._too_many()):
+            posts.say_too_many(self._turn, self._run_id, self._house.voice, now)
+            return Verdict(request.id, "deny", by="Moot", note=why)
+        asked = rows.ask(self._run_id, session, request, now)
         if grant is None:
             posts.post(asked, self._house.voice, now)
             return asked
@@ -136,6 +149,14 @@ class Requests:
         asked = replace(asked, state="once", by=grant.by, note=rows.BY_GRANT)
         rows.telling(asked, now)
         return asked
+
+    def _too_many(self) -> str:
+        """Why people are not asked for anything more now, for the agent; "": they may be."""
+        if rows.count_put(self._run_id) >= MAX_ASKED:
+            return f"people were asked {MAX_ASKED} times in this run: go on without asking"
+        if len(self._waiting) >= MAX_WAITING:
+            return f"{MAX_WAITING} requests wait for people already: go on when they are decided"
+        return ""
 
     async def _ruled(self, number: int) -> None:
         if number not in self._waiting:

@@ -8,20 +8,23 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bridge.expiry import Expiry
 from core.control import Room, Stops, choose
-from core.model import Asked, EngineRequest, Project, Ruling
+from core.engines.rehearsal import RehearsalReader
+from core.model import Asked, EngineEvent, EngineRequest, EngineTask, Project, Ruling, Verdict
 from core.records import asked as rows
 from core.records import outbox, runs, turns
 from core.records.tables import OutboxRow, RequestRow, RunRow, TurnRow
 from core.turns import asked as posts
+from core.turns import requests
 from core.turns.house import claim_ready
 from core.turns.settle import settle_cut
 from core.turns.take import take_turn
-from tests.integration.parlour import Parlour, parlour
+from tests.integration.parlour import Actor, Parlour, parlour
 
 TOUCH = '@@rehearse ask="touch made.txt" text="done"@@'
 YES = Ruling("once", "slack:UKim", "Kim")
@@ -226,3 +229,51 @@ async def test_the_message_asks_with_its_buttons_and_then_says_who_decided(room:
     post = await room.records.do(OutboxRow.get_by_id, asked.post)
     assert "Allowed once by Kim" in post.text
     assert outbox.load_buttons(post.buttons) == ()
+
+
+class Greedy(Actor):
+    """It asks for seven things at once, and keeps what it is told of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[Verdict] = []
+
+    def reader(self, task: EngineTask) -> RehearsalReader:
+        reader = super().reader(task)
+        asks, decide = reader.handlers["request"], reader.decide
+
+        def handle(d: Any) -> None:
+            asks(d)
+            for number in range(6):
+                request = EngineRequest(f"more-{number}", tool="shell", about=f"rm {number}.txt")
+                reader._events.append(EngineEvent("request", id=request.id, request=request))
+
+        def keep(verdict: Verdict) -> None:
+            self.told.append(verdict)
+            decide(verdict)
+
+        reader.handlers["request"] = handle
+        reader.decide = keep  # type: ignore[method-assign]
+        return reader
+
+
+@pytest.mark.parametrize(("limit", "why"), [("MAX_WAITING", "wait"), ("MAX_ASKED", "times")])
+async def test_one_run_asks_for_no_more_than_people_can_decide(
+    room: Parlour, monkeypatch: pytest.MonkeyPatch, limit: str, why: str
+):
+    monkeypatch.setattr(requests, limit, 3)
+    greedy = Greedy()
+    room.house = replace(room.house, engines={"rehearsal": greedy})
+    asking = asyncio.ensure_future(room.ask(TOUCH))
+    await waiting(room, 3)
+    async with asyncio.timeout(20):
+        while len(greedy.told) < 4:
+            await asyncio.sleep(0.02)
+    assert {(one.choice, one.by) for one in greedy.told} == {("deny", "Moot")}
+    assert all(why in one.note for one in greedy.told)
+    assert (await states(room))[2] == ["waiting"] * 3
+    said = [text for text in await room.notices() if "more than people can decide" in text]
+    assert len(said) == 1
+    await rule(room, 1)
+    assert await asking == "done"
+    assert made(room)
