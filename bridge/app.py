@@ -356,7 +356,6 @@ def _intake_policy(
             house.engines,
             house.writers,
             house.project_of,
-            default=default,
             kept=house.policy.sessions,
         ),
     )

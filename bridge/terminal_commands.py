@@ -8,7 +8,7 @@ from core.errors import BadInput
 
 WORDS = {"resume": "resume", "continue": "continue"}
 SHOWN = 5
-"""How many sessions a list shows, so the largest number that can be typed."""
+"""How many sessions a list shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def parse_terminal(command: str, text: str, engines: frozenset[str]) -> Terminal
     for word in text.lower().split():
         if word in engines and not engine:
             engine = word
-        elif word.isascii() and word.isdigit() and 1 <= int(word[:3]) <= SHOWN and not number:
-            number = int(word[:3])
+        elif word.isascii() and len(word) <= 3 and word.isdigit() and int(word) and not number:
+            number = int(word)
         else:
             raise BadInput(
                 "`!continue` takes a session from a terminal into this thread: `!continue`, "

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from bridge.replies import kept as kept_seat
 from bridge.terminal_commands import SHOWN, Continue, TerminalIntention
 from core.engines.process import Writers
 from core.errors import BadInput, NotAllowed
@@ -79,7 +80,6 @@ class Terminals:
         writers: Writers,
         project_of: Callable[[ConversationKey], Project],
         *,
-        default: str,
         kept: bool = True,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
@@ -87,7 +87,6 @@ class Terminals:
         self._kinds = {name: kind_of(engine) for name, engine in engines.items()}
         self._writers = writers
         self._project_of = project_of
-        self._default = default
         self._kept = kept
         self._environ = environ
         self._looking: dict[tuple[str, str], asyncio.Task[tuple[Found, ...]]] = {}
@@ -183,6 +182,8 @@ class Terminals:
         found, late = await self._find(look, records)
         person = (_person(acts), look.conversation.id)
         picked: Found | None = None
+        if look.number and not found and not late:
+            return _listed(look, found, late, acts.now)
         if look.session:
             picked = next((f for f in found if (f.engine, f.kept.id) == _wanted(look)), None)
         elif look.number:
@@ -243,15 +244,15 @@ class Terminals:
         """The thread goes on with that session. On the records' thread."""
         here = look.conversation
         last = turns.latest(here.id)
-        seat = Participant(picked.engine)
-        if last is not None and last.kind == "ask" and last.seats[0].engine == picked.engine:
-            seat = last.seats[0]
+        policy = acts.policy
+        asked = kept_seat(last, policy.default_seat, policy.names)  # by a plain reply
+        seat = asked if asked.engine == picked.engine else Participant(picked.engine)
         sessions.adopt(here.id, seat, look.project.path, picked.kept.id, acts.now)
         when = ago(picked.kept.at, acts.now)
         name = literal(acts.event.author.name)
         text = (
             f"{name} continues a session of {picked.engine} from a terminal here (last used "
-            f"{when}): the next question{_to(seat, self._default)} goes on in it."
+            f"{when}): the next question{_to(seat, asked)} goes on in it."
         )
         acts.notice(here, Reply(text))
         if acts.event.kind == "message":
@@ -274,14 +275,9 @@ def _wanted(look: Look) -> tuple[str, str]:
     return look.engine, look.session
 
 
-def _to(seat: Participant, default: str) -> str:
-    """How a question is put to whoever has the session."""
-    if seat == Participant(default):
-        return ""
-    options = [f"--engine {seat.engine}"] if seat.engine != default else []
-    options += [f"--as {seat.persona}"] if seat.persona else []
-    options += [f"--model {seat.model}"] if seat.model else []
-    return f" with `{' '.join(options)}`"
+def _to(seat: Participant, asked: Participant) -> str:
+    """How a question is put to whoever has the session; a plain reply goes to ``asked``."""
+    return "" if seat == asked else f" with `--engine {seat.engine}`"
 
 
 def _listed(look: Look, found: Sequence[Found], late: Sequence[str], now: float) -> Reply:

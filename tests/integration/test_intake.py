@@ -66,7 +66,7 @@ POLICY = IntakePolicy(
     ),
     mode="",
     queue_limit=3,
-    terminals=Terminals({}, Writers(Path("/nowhere")), lambda _key: NOWHERE, default="claude"),
+    terminals=Terminals({}, Writers(Path("/nowhere")), lambda _key: NOWHERE),
 )
 
 

@@ -67,12 +67,17 @@ class Room:
         self.records = records
         self.writers = Writers(folder / "locks")
         self.project = Project("acme", str(folder))
-        terminals = Terminals(engines, self.writers, lambda _: self.project, default="desk")
+        terminals = Terminals(engines, self.writers, lambda _: self.project)
         self.count = 0
         self.intake = Intake(
             records,
             Door(("slack:U1", "slack:U2", "slack:U3")),
-            replace(POLICY, terminals=terminals),
+            replace(
+                POLICY,
+                terminals=terminals,
+                default_seat=Participant("desk"),
+                names=replace(POLICY.names, engines=frozenset(engines)),
+            ),
             lambda _chat, text: (text,),
             on_turn=lambda: None,
             on_post=lambda: None,
@@ -259,8 +264,25 @@ async def test_a_number_means_what_that_person_was_shown(records: Records, tmp_p
     assert "continues a session of desk" in (await here.posts())[-1]
     # And one that is gone meanwhile is told as such.
     desk.kept.clear()
+    desk.kept.append(kept("third"))
     await here.act("message", "!continue 1")
     assert "not there any more" in (await here.posts())[-1]
+    await here.act("message", "!continue 7")  # there never were so many
+    assert "not there any more" in (await here.posts())[-1]
+    desk.kept.clear()
+    await here.act("message", "!continue 7")
+    assert "No terminal on this host has a session" in (await here.posts())[-1]
+
+
+async def test_it_says_how_the_session_is_asked_when_the_thread_asks_another(
+    records: Records, tmp_path: Path
+) -> None:
+    here = await room(records, tmp_path, desk=Desk([kept("a")]), pad=Desk([kept("b")], "pad"))
+    await here.act("message", "why? --engine pad")
+    await here.told("button", "pick:1:desk:a")
+    assert "the next question with `--engine desk` goes on in it" in (await here.posts())[-1]
+    await here.told("button", "pick:1:pad:b")
+    assert "the next question goes on in it" in (await here.posts())[-1]
 
 
 async def test_the_first_question_gives_it_its_permission_and_ends_the_one_before(

@@ -24,6 +24,7 @@ NAMES = Names(frozenset({"claude", "codex"}))
         ("!continue 2", Continue("", 2)),
         ("!continue claude 2", Continue("claude", 2)),
         ("!continue 5 codex", Continue("codex", 5)),
+        ("!continue 7", Continue("", 7)),  # whether there is one, the list says
     ],
 )
 def test_what_is_meant(text, meant):
@@ -34,7 +35,7 @@ def test_what_is_meant(text, meant):
 @pytest.mark.parametrize(
     "text",
     [
-        *("!continue please", "!continue 0", "!continue 6", "!continue -1", "!continue 1 2"),
+        *("!continue please", "!continue 0", "!continue -1", "!continue 1 2"),
         *("!continue claude codex", "!continue ²", "!continue ٣", "!continue " + "9" * 5_000),
         *("!continue claude; rm -rf /", "!resume claude", "!resume the work"),
     ],
