@@ -41,13 +41,14 @@ from core.engines.process import run as run_engine
 from core.memory.summarise import Summariser
 from core.model import Attachment, ConversationKey, EngineInfo, Limits, Participant, Project, Said
 from core.ports import Chat
-from core.records import usage
+from core.records import parked, usage
 from core.records.scrub import Scrubber
 from core.records.thread import Records
 from core.redact import redact
 from core.sources.catalog import all_sources
 from core.sources.programs import end_leftovers
 from core.turns.house import FileTerms, House, Policy
+from core.turns.parking import others
 from core.turns.rounds import posted
 
 log = structlog.get_logger()
@@ -118,6 +119,9 @@ async def running(
         def address(key: ConversationKey, message_id: str) -> str:
             return by_name[key.chat].address(key, message_id) if key.chat in by_name else ""
 
+        def resting_now() -> set[str]:
+            return {one.engine for one in parked.resting(time.time()) if one.whole}
+
         ground = Ground(
             lambda key: project_of(settings, key),
             lambda project: channels_of(settings, project),
@@ -150,7 +154,10 @@ async def running(
             policy=_policy(settings, persona_folder, attended=attended),
             pulls=pulls,
             slots=Slots(*capacity(settings, engines, default)),
-            purse=purse_of(settings, lambda key: project_of(settings, key).name),
+            purse=replace(
+                purse_of(settings, lambda key: project_of(settings, key).name),
+                others=lambda name: others(engines, name, resting_now()),
+            ),
             writers=Writers(settings.storage.locks, wait_s=settings.runs.session_wait_s),
         )
         worker = Worker(house)

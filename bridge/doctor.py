@@ -23,6 +23,7 @@ from rich.text import Text
 from bridge import pulls
 from bridge.app import DATABASE, names_of
 from bridge.chats import make_chats
+from bridge.limits import engine_check, limit_checks
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all, summary_check
 from bridge.tables import read_tables
 from config.settings import Settings, SettingsError, find_config
@@ -283,23 +284,10 @@ async def _engines(settings: Settings) -> list[Check]:
         return [
             Check("engines", ok=False, detail=str(error), fix="Correct the [engines] settings.")
         ]
-    checks = []
-    for info in found:
-        # Only the engine that answers by default has to work; the others are told as they are.
-        wanted = info.name == default
-        usable = info.installed and info.signed_in is not False
-        told = [info.version if info.installed else "not installed"]
-        told += ["not signed in"] if info.installed and info.signed_in is False else []
-        told += ["answers by default"] if wanted else []
-        told += [info.detail] if info.detail else []
-        told += ["has no model, quotes the question"] if info.name == LAST_RESORT else []
-        fix = f"Install {info.name} and sign in, or set [engines] default to another one."
-        ok = usable or not wanted
-        checks.append(
-            Check(f"engine {info.name}", ok, ", ".join(filter(None, told)), "" if ok else fix)
-        )
+    checks = [engine_check(settings, info, default) for info in found]
     checks += [_roundtable(settings, [info.name for info in found])]
     checks += [summary_check(settings, default)]
+    checks += await asyncio.to_thread(limit_checks, settings, default)
     if default == LAST_RESORT and not settings.engines.default and _serves(settings):
         at = next(i for i, check in enumerate(checks) if check.name == f"engine {default}")
         told = "answers by default, for no agent was found installed and signed in"

@@ -36,11 +36,15 @@ _FILLED = "usage_filled"
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """The budgets of the house. ``project_of`` names the project of a channel."""
+    """The budgets of the house. ``project_of`` names the project of a channel.
+
+    ``others`` names the engines that could be asked instead of one (it looks at files).
+    """
 
     budgets: tuple[Budget, ...] = ()
     zone: tzinfo | None = None
     project_of: Callable[[ConversationKey], str] = lambda _: ""
+    others: Callable[[str], tuple[str, ...]] = lambda _: ()
 
 
 # --- written -------------------------------------------------------------------------------

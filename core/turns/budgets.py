@@ -18,7 +18,7 @@ from core.spending import (
     warned_text,
 )
 from core.turns.rounds import Teller, Voice, post_notice, show_header
-from core.words import retry_button
+from core.words import ask_others_text, other_buttons, retry_button
 
 
 def subject_of(turn: Turn, purse: Purse, *engines: str) -> Subject:
@@ -31,22 +31,39 @@ def subject_of(turn: Turn, purse: Purse, *engines: str) -> Subject:
 
 def refusal(turn: Turn, purse: Purse, now: float) -> str:
     """Why a turn may not begin: it falls under a budget with nothing left; "": it may."""
-    if not purse.budgets:
-        return ""
-    found = usage.standings(purse, subject_of(turn, purse), now, without_turn=turn.id)
-    none_left = usage.spent(found)
+    none_left = _none_left(turn, purse, now)
     return refused_text(_named(none_left, turn), purse.zone) if none_left else ""
+
+
+def _none_left(turn: Turn, purse: Purse, now: float, *engines: str) -> Standing | None:
+    """The used-up budget that a turn falls under, with these engines (none: its own)."""
+    if not purse.budgets:
+        return None
+    subject = subject_of(turn, purse, *engines)
+    return usage.spent(usage.standings(purse, subject, now, without_turn=turn.id))
+
+
+def _instead(turn: Turn, purse: Purse, now: float) -> tuple[str, ...]:
+    """Engines that a question could go to whose own engine may not be asked any more."""
+    none_left = _none_left(turn, purse, now)
+    if none_left is None or none_left.budget.of != "engine" or turn.kind != "ask":
+        return ()
+    there = purse.others(turn.seats[0].engine)
+    return tuple(name for name in there if not _none_left(turn, purse, now, name))
 
 
 def refuse(turn: Turn, purse: Purse, voice: Voice, now: float) -> bool:
     """End a turn that falls under a budget with nothing left, with a word that says so and a Retry.
 
-    Whether it was so. Nothing of it is lost.
+    Whether it was so. Nothing of it is lost; where it is an engine's budget, others are offered.
     """
     text = refusal(turn, purse, now)
+    others = _instead(turn, purse, now) if text else ()
     if not text or not turns.end_turn(turn.id, "failed", "a budget is used up", now):
         return False
-    post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
+    text += ask_others_text(others)
+    buttons = (retry_button(turn.id), *other_buttons(turn.id, others))
+    post_notice(turn, text, voice, now, buttons=buttons)
     show_header(replace(turn, state="failed"), voice, now)
     return True
 

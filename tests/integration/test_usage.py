@@ -26,7 +26,7 @@ from core.model import (
     Usage,
 )
 from core.records import messages, runs, turns, usage
-from core.records.tables import MetaRow, RunRow, TurnRow, UsageRow
+from core.records.tables import MetaRow, OutboxRow, RunRow, TurnRow, UsageRow
 from core.records.usage import Purse
 from core.spending import Budget, Subject, span_of
 from core.turns.budgets import in_all, may_begin
@@ -383,3 +383,20 @@ def test_what_was_used_in_vain_within_one_run_counts():
         (Usage(10, 20, 2, 0.25), Usage(1, 1, 0, 9.0, session_cost_usd=9.0)),
     )
     assert once.usage == Usage(16, 27, 3, 0.75)
+
+
+async def test_where_an_engines_budget_is_used_up_others_are_offered_that_have_some(house):
+    def story() -> OutboxRow:
+        now = time.time()
+        used(now, input_tokens=20, engine="rehearsal")
+        used(now, input_tokens=20, engine="codex", run="c")
+        mine = purse(Budget("engine", "day", tokens=10), Budget("person", "day", tokens=900_000))
+        mine = replace(mine, others=lambda _: ("claude", "codex"))
+        turn = turns.get_turn(queue(house, "t"))
+        assert may_begin(turn, mine, lambda _c, text, _l: (text,), now) == "no"
+        return OutboxRow.get(OutboxRow.text.contains("Not asked"))
+
+    refused = await house.records.do(story)
+    assert "Ask claude" in refused.buttons, "nothing of its own budget is used"
+    assert "Ask codex" not in refused.buttons
+    assert "`!ask --engine claude …`" in refused.text

@@ -25,6 +25,7 @@ from core.streams.cuts import MAX_ERROR_CHARS
 
 VERSION_S = 15.0  # Gemini takes 2 to 3 s on a quiet machine
 PING_S = 3.0
+LATE = "did not answer within"
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?[\w.+-]*")
 _MAX_READ = 1_000_000
 
@@ -152,7 +153,7 @@ async def _version(path: str, env: dict[str, str]) -> tuple[bool, str]:
         async with asyncio.timeout(VERSION_S):
             out, _ = await process.communicate()
     except TimeoutError:
-        return False, f"`{path} --version` did not answer within {VERSION_S:.0f} s"
+        return False, f"`{path} --version` {LATE} {VERSION_S:.0f} s; is this host busy?"
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
