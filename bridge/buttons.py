@@ -8,8 +8,8 @@ from dataclasses import replace
 from bridge.acts import Acts
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput
-from core.model import Reply
-from core.records import messages, turns
+from core.model import Conversation, Reply, Turn
+from core.records import messages, outbox, turns
 
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 _PLACE = re.compile(r"([0-9]{1,3}):([0-9]{1,3})")  # a round and a seat
@@ -30,18 +30,29 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
     conversation = messages.get_conversation(turn.conversation_id)
     if replace(conversation.key, root="") != replace(acts.event.key, root=""):
         raise BadInput("This button belongs to another channel.")
+    if verb in ("retry", "anyway", "other"):
+        return _again(acts, conversation, turn, verb, place)
     match verb:
         case "stop":
             return acts.stop(conversation, [turn])
-        case "retry":
-            return acts.retry(conversation, turn)
-        case "anyway":
-            return acts.try_anyway(conversation, turn)
-        case "other":
-            return acts.ask_other(conversation, turn, place)
         case "go":
             return go_on(acts, turn)
         case "next" if found := _PLACE.fullmatch(place):
             return next_of(acts, turn, int(found[1]), int(found[2]))
         case _:
             raise BadInput("This button is from another version of Moot.")
+
+
+def _again(acts: Acts, conversation: Conversation, turn: Turn, verb: str, engine: str) -> Reply:
+    """Put the question of a turn again; the buttons that offered it are used up then."""
+    match verb:
+        case "retry":
+            reply = acts.retry(conversation, turn)
+        case "anyway":
+            reply = acts.try_anyway(conversation, turn)
+        case _:
+            reply = acts.ask_other(conversation, turn, engine)
+    if acts.queued:
+        outbox.close_offers(turn.id, now=acts.now)
+        acts.owes = True
+    return reply

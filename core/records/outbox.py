@@ -319,6 +319,19 @@ def close_question(turn_id: int, text: str, *, now: float) -> None:
         OutboxRow.update(buttons="[]").where(OutboxRow.id == row.id).execute()  # closed once
 
 
+def close_offers(turn_id: int, *, now: float) -> None:
+    """The question of a turn was put again: what offers that keeps its words, and no buttons."""
+    offers = [
+        f'"{verb}:{turn_id}{end}' for verb, end in (("retry", '"'), ("anyway", '"'), ("other", ":"))
+    ]
+    shown = [OutboxRow.buttons.contains(offer) for offer in offers]
+    posts = (OutboxRow.turn == turn_id) & (OutboxRow.op == "post") & (OutboxRow.state != "dropped")
+    for row in list(OutboxRow.select().where(posts & (shown[0] | shown[1] | shown[2]))):
+        if row.text:
+            change_post(row.id, row.text, now=now)
+        OutboxRow.update(buttons="[]").where(OutboxRow.id == row.id).execute()  # closed once
+
+
 def undelivered() -> tuple[int, int]:
     """How many rows are owed, and how many could never be delivered."""
     owed = OutboxRow.select().where(_OPEN).count()

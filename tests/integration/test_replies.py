@@ -6,10 +6,11 @@ import pytest
 
 from core.model import AskedQuestion, EngineRequest, Participant, Ruling, Step
 from core.records import asked as rows
-from core.records import runs, sessions, turns
-from core.records.tables import GrantRow, RequestRow, TurnRow
+from core.records import outbox, runs, sessions, turns
+from core.records.tables import GrantRow, OutboxRow, RequestRow, TurnRow
 from core.records.thread import Records
 from core.turns import asked as posts
+from core.words import anyway_button, other_buttons, retry_button, stop_button
 from tests.integration.scenes import claim_oldest
 from tests.integration.test_intake import LEE, House
 
@@ -234,3 +235,34 @@ async def test_the_only_thing_that_is_allowed_is_revoked_without_its_number(hous
     await house.records.do(grant, 3)
     await house.say("!revoke", at="4", root="1")
     assert "for example `!revoke 2`" in await told(house)
+
+
+# --- buttons that were used --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["retry:1", "anyway:1", "other:1:codex"])
+async def test_the_buttons_that_put_a_question_again_go_once_it_is_put(house, action):
+    offers = (*other_buttons(1, ["codex"]), anyway_button(1), retry_button(1))
+
+    def fail():
+        turns.end_turn(1, "failed", "x", 1.0)
+        for n, buttons in enumerate((offers, (stop_button(1),), other_buttons(11, ["codex"]))):
+            post = outbox.add_post(
+                1, "notice", (f"failed {n}",), buttons=buttons, turn_id=1, now=1.0
+            )
+            outbox.mark_sent(post, f"m{n}", None, 2.0)
+
+    def edits():
+        found = OutboxRow.select().where(OutboxRow.op == "edit")
+        return [(row.text, row.buttons) for row in found]
+
+    await house.say("why?", at="1", mention=True)
+    await house.records.do(fail)
+    refused = await house.act("button", "other:1:none", event_id="b0")
+    assert "There is no engine" in refused.text
+    assert await house.records.do(edits) == []
+    await house.act("button", action, event_id="b1")
+    assert await house.records.do(edits) == [("failed 0", "[]")]
+    await house.records.do(turns.end_turn, 2, "failed", "x", 1.0)
+    await house.act("button", "retry:1", event_id="b2")  # from a client that still shows it
+    assert len(await house.records.do(edits)) == 1
