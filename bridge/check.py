@@ -199,25 +199,47 @@ def as_json(checked: Sequence[Checked]) -> list[dict[str, Any]]:
     return [asdict(one) for one in checked]
 
 
-def show_checked(checked: Sequence[Checked]) -> None:
-    """Print them for a person: a table, and below it what is the matter and what to do."""
-    whole = Column("engine", no_wrap=True)
-    columns = [whole, "found", "version", "signed in", "modes", "in-run pull", "sessions"]
-    live = any(one.live for one in checked)
-    table = Table(*columns, *(["live"] if live else []))
-    words = {True: "yes", False: "no", None: "unknown"}
-    for one in checked:
-        mark = {True: "", False: " (not tested)", None: ""}[one.known]
-        row = [one.name, words[one.found], one.version + mark]
-        row.append(words[one.signed_in] if one.found else "")
-        row += [", ".join(one.permissions), words[one.in_run_pull], words[one.sessions]]
-        if live:
-            row.append(f"{one.live.outcome}, {one.live.seconds} s" if one.live else "not asked")
-        table.add_row(*(Text(cell) for cell in row))
+def show_checked(checked: Sequence[Checked], *, live: bool = False) -> None:
+    """Print them for a person: a table, and below it what is the matter and what to do.
+
+    With what they answered (``live``) it is narrower: it fits 80 columns, outcomes whole.
+    """
     console = Console()
-    console.print(table)
+    console.print(_live_table(checked) if live else _table(checked))
     for line in _lines(checked):
         console.print(Text(line))
+    if live and not any(one.live for one in checked):
+        console.print(Text("Nothing was asked: none of them is installed and signed in."))
+
+
+def _table(checked: Sequence[Checked]) -> Table:
+    whole = Column("engine", no_wrap=True)
+    table = Table(whole, "found", "version", "signed in", "modes", "in-run pull", "sessions")
+    for one in checked:
+        row = [one.name, _WORDS[one.found], _version(one), _signed_in(one)]
+        row += [", ".join(one.permissions), _WORDS[one.in_run_pull], _WORDS[one.sessions]]
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _live_table(checked: Sequence[Checked]) -> Table:
+    table = Table("engine", "version", "signed in", Column("live", no_wrap=True))
+    for one in checked:
+        came = f"{one.live.outcome}, {one.live.seconds} s" if one.live else "not asked"
+        row = (one.name, _version(one) if one.found else "not found", _signed_in(one), came)
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+_WORDS = {True: "yes", False: "no", None: "unknown"}
+
+
+def _version(one: Checked) -> str:
+    return one.version + (" (not tested)" if one.known is False else "")
+
+
+def _signed_in(one: Checked) -> str:
+    return _WORDS[one.signed_in] if one.found else ""
 
 
 def _lines(checked: Sequence[Checked]) -> Iterator[str]:
@@ -232,7 +254,10 @@ def _lines(checked: Sequence[Checked]) -> Iterator[str]:
             yield f"{one.name}: version {one.version} is none that was tested ({tested})"
         if one.live is not None and one.live.unknown:
             kinds = ", ".join(f"{kind} ({n}x)" for kind, n in sorted(one.live.unknown.items()))
-            yield f"{one.name}: unknown events: {kinds}"
+            yield (
+                f"{one.name}: unknown events: {kinds}: this version says what Moot does not know "
+                "and passes over; the answer counts. A newer Moot may know them."
+            )
 
 
 async def resting_engines(settings: Settings) -> str:

@@ -153,7 +153,7 @@ def check_(
     if as_json or before[1]:
         _print_json(check.as_json(checked))
     else:
-        check.show_checked(checked)
+        check.show_checked(checked, live=live)
     raise typer.Exit(1 if any(one.failed for one in checked) else 0)
 
 
@@ -186,7 +186,7 @@ def usage(
         list[str] | None,
         typer.Argument(
             metavar="[SPAN] [by PART] | budgets",
-            help="today, week, month, 7d or 2026-11; by day, person, channel, engine, model or "
+            help="today, yesterday, week, month, 7d or 2026-11; by day, person, channel, engine, model or "
             "project.",
         ),
     ] = None,

@@ -16,6 +16,9 @@ from core.records.thread import Records
 from core.spending import span_typed
 
 
+HOST_FORM = "moot usage [today|week|month|7d|2026-11] [by engine], moot usage budgets"
+
+
 async def read_usage(settings: Settings, words: str) -> tuple[str, dict[str, Any]]:
     """The same words as in chat (``week by person``, ``budgets``); everybody's use.
 
@@ -25,7 +28,7 @@ async def read_usage(settings: Settings, words: str) -> tuple[str, dict[str, Any
         BadInput: a word means nothing here.
         BadSettings: there is no database yet.
     """
-    wanted = parse_usage(words)
+    wanted = parse_usage(words, HOST_FORM)
     purse = purse_of(settings, lambda key: project_of(settings, key).name)
     records = Records(settings.storage.dir / DATABASE, read_only=True)
     await records.open()

@@ -33,8 +33,10 @@ class BudgetsShown:
 UsageIntention = Usage | BudgetsShown
 
 
-def parse_usage(text: str) -> UsageIntention:
+def parse_usage(text: str, form: str = "") -> UsageIntention:
     """``week by person all``: each part optional, in any order; ``budgets``.
+
+    ``form`` is how it is typed elsewhere than in a chat ("": as there).
 
     Raises:
         BadInput: a word that means nothing here; says what would work.
@@ -55,13 +57,15 @@ def parse_usage(text: str) -> UsageIntention:
                 span = word
             case word:
                 spans = ", ".join(SPANS)
-                raise BadInput(f"`!usage` knows no “{word[:40]}”: {FORM}. Spans: {spans}.")
+                typed = "moot usage" if form else "`!usage`"
+                raise BadInput(f"{typed} knows no “{word[:40]}”: {form or FORM}. Spans: {spans}.")
     if budgets:
         return BudgetsShown(scope)
     return Usage(span, by, scope)
 
 
 def _by(word: str) -> By:
+    word = {"user": "person", "people": "person", "users": "person"}.get(word, word)
     for by in BYS:
         if by == word:
             return by

@@ -64,6 +64,8 @@ def _named(one: Sum, by: By) -> str:
         return literal(one.called or one.name, 40) if one.name else "Moot (summaries)"
     if by == "channel" and one.name == OTHERS:
         return OTHERS
+    if by == "model" and one.name and "/" not in one.name:
+        return f"{literal(one.name, 40)}'s default"
     return literal(one.name, 40) or "not known"
 
 

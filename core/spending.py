@@ -15,7 +15,7 @@ Of = Literal["everyone", "person", "channel", "engine", "project"]
 Per = Literal["day", "week", "month"]
 By = Literal["day", "person", "channel", "engine", "model", "project"]
 BYS: tuple[By, ...] = get_args(By)
-SPANS = ("today", "week", "month", "7d", "30d", "2026-11")
+SPANS = ("today", "yesterday", "week", "month", "7d", "30d", "2026-11")
 WARN_AT = 0.8
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d")
@@ -146,7 +146,7 @@ def span_of(per: Per, now: float, zone: tzinfo | None) -> Span:
 
 
 def span_typed(word: str, now: float, zone: tzinfo | None) -> Span:
-    """What ``today``, ``week``, ``month``, ``7d`` or ``2026-11`` means ("" = this month).
+    """What ``today``, ``yesterday``, ``week``, ``month``, ``7d`` or ``2026-11`` means ("" = this month).
 
     Raises:
         BadInput: it is none of these.
@@ -155,6 +155,8 @@ def span_typed(word: str, now: float, zone: tzinfo | None) -> Span:
     if word in (*per, "month"):
         return span_of(per.get(word, "month"), now, zone)
     today = datetime.fromtimestamp(now, zone).date()
+    if word == "yesterday":
+        return _span(word, today - timedelta(1), today, zone)
     if days := _DAYS.fullmatch(word):
         first = today - timedelta(int(days[1]) - 1)
         return _span(f"the last {days[1]} days", first, today + timedelta(1), zone)
@@ -165,7 +167,7 @@ def span_typed(word: str, now: float, zone: tzinfo | None) -> Span:
 
 def is_span(word: str) -> bool:
     """Whether ``span_typed`` knows it."""
-    known = ("today", "day", "week", "month")
+    known = ("today", "day", "yesterday", "week", "month")
     return word in known or bool(_DAYS.fullmatch(word) or _MONTH.fullmatch(word))
 
 

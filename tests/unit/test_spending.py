@@ -193,3 +193,22 @@ def test_what_a_run_of_each_engine_weighs_is_known():
     weights = {name: engine.traits.memory_mb for name, engine in engines.items()}
     assert weights["claude"] < weights["gemini"] < weights["opencode"]
     assert (weights["opencode"], engines["opencode"].traits.cores) == (1_300, 2.0)
+
+
+def test_yesterday_and_by_user_are_understood():
+    assert parse_usage("yesterday by user") == Usage("yesterday", "person")
+    day, today = span_typed("yesterday", NOW, UTC), span_typed("today", NOW, UTC)
+    assert (day.end, day.label) == (today.start, "yesterday")
+
+
+def test_a_model_that_was_not_named_is_called_the_engines_default():
+    parts = [Sum("claude", Amount(runs=1)), Sum("codex/gpt-9", Amount(runs=1))]
+    text = say_usage(parts, span_of("month", NOW, UTC), "model", UTC, whose_use="all")
+    assert "| claude's default |" in text
+    assert "| codex/gpt-9 |" in text
+
+
+def test_the_host_is_told_how_it_is_typed_there():
+    with pytest.raises(BadInput, match=r"^moot usage knows no") as told:
+        parse_usage("nonsense", "moot usage [today] [by engine]")
+    assert "!usage" not in str(told.value)
