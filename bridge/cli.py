@@ -186,8 +186,8 @@ def usage(
         list[str] | None,
         typer.Argument(
             metavar="[SPAN] [by PART] | budgets",
-            help="today, yesterday, week, month, 7d or 2026-11; by day, person, channel, engine, model or "
-            "project.",
+            help="today, yesterday, week, month, 7d or 2026-11; by day, person, channel, engine, "
+            "model or project.",
         ),
     ] = None,
     config: Config = None,

@@ -15,7 +15,6 @@ from core.records import usage
 from core.records.thread import Records
 from core.spending import span_typed
 
-
 HOST_FORM = "moot usage [today|week|month|7d|2026-11] [by engine], moot usage budgets"
 
 

@@ -146,7 +146,7 @@ def span_of(per: Per, now: float, zone: tzinfo | None) -> Span:
 
 
 def span_typed(word: str, now: float, zone: tzinfo | None) -> Span:
-    """What ``today``, ``yesterday``, ``week``, ``month``, ``7d`` or ``2026-11`` means ("" = this month).
+    """What ``today``, ``yesterday``, ``week``, ``7d`` or ``2026-11`` means ("" = this month).
 
     Raises:
         BadInput: it is none of these.
