@@ -5,8 +5,8 @@ run started is below Moot whatever it did to its group, session and environment,
 what a run left takes one read of ``/proc`` instead of one for every process of the host. Which run
 an orphan is of is told by its seal (see ``seal``), its mark, or its session.
 
-Who gets orphans must reap them: those of a run at its end, others once they have been dead for a
-while (whoever started one in this process has then had time to ask for its status).
+Who gets orphans must reap them: those of a run every second and at its end, others once they have
+been dead for a while (whoever started one in this process has then had time to ask for its status).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import contextlib
 import ctypes
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.engines.process import seal
@@ -25,6 +27,7 @@ from core.engines.process.environment import MARK
 
 _PR_SET_CHILD_SUBREAPER = 36
 _STALE_S = 10.0
+_REAP_EVERY_S = 1.0  # what forks and ends all the time would fill the host's table of processes
 
 
 class _Orphanage:
@@ -53,7 +56,9 @@ def adopt() -> bool:
         return False
     with contextlib.suppress(OSError):  # a kernel without CONFIG_PROC_CHILDREN
         _listed(me)
-        _here.pid = me
+        if _here.pid != me:
+            _here.pid = me
+            threading.Thread(target=_reap_on, name="orphans", daemon=True).start()
     return _here.pid == me
 
 
@@ -88,7 +93,21 @@ def _look_again() -> None:
     _here.glance = None
 
 
-def of(run_id: str, leader: int, among: Sequence[int] | None = None) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What one look at a run's orphans found: the living ones, and whether others had just died.
+
+    Where some had, they may have started more after these were listed: one has to look again.
+    """
+
+    alive: tuple[int, ...] = ()
+    stirring: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.alive) or self.stirring
+
+
+def of(run_id: str, leader: int, among: Sequence[int] | None = None) -> Left:
     """The living orphans of a run, with what they started; its dead ones are reaped.
 
     ``leader`` is the process that was started for the run. Takes some 20 µs where there are none.
@@ -96,15 +115,28 @@ def of(run_id: str, leader: int, among: Sequence[int] | None = None) -> list[int
     """
     found: list[int] = []
     dead: set[int] = set()
+    stirring = False
     for pid in _adopted() if among is None else among:
         if not _is_of(pid, run_id, leader):
             dead |= {pid} if _dead(pid) else set()
         elif _dead(pid):
             _reap(pid)
+            stirring = True
         else:
             found += [pid, *_below(pid)]
     _reap_stale(dead)
-    return found
+    return Left(tuple(found), stirring)
+
+
+def _reap_on() -> None:
+    """Reap what has died of the runs that are under way, in a thread of its own, for ever."""
+    mine = seal.read(os.getpid())  # of a Moot that an agent started: then all of it is sealed
+    while adopting():
+        time.sleep(_REAP_EVERY_S)
+        for pid in _adopted():
+            sealed = seal.read(pid)
+            if sealed is not None and sealed != mine and _dead(pid):
+                _reap(pid)
 
 
 def _adopted() -> list[int]:

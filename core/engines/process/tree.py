@@ -174,22 +174,27 @@ def sweep(
     deadline = time.monotonic() + grace_s
     give_up = deadline + 1.0
     known = list(known)
+    looks = 0
     while True:
-        left = {p.pid for p in known if _alive(p)} | set(orphans.of(run_id, leader))
+        found = orphans.of(run_id, leader)
+        left = {p.pid for p in known if _alive(p)} | set(found.alive)
         if everywhere:
             left |= set(marked(run_id, strangers))
-        if not left:
+        if not left and not found.stirring:
             return sorted(seen)
+        hasty = found.stirring and looks > 0  # it starts others as fast as it ends: so be faster
+        looks += 1
         now = time.monotonic()
         for pid in left:
-            if now >= deadline:
+            if now >= deadline or hasty:
                 _signal(pid, signal.SIGKILL)
             elif pid not in seen:
                 _signal(pid, signal.SIGTERM)
         seen |= left
         if now >= give_up:
             return sorted(seen)
-        time.sleep(0.02)
+        if not hasty:
+            time.sleep(0.02 if left else 0.001)
 
 
 def _alive(process: psutil.Process) -> bool:
