@@ -16,6 +16,7 @@ from bridge import terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.answers import FORM as ANSWER_FORM
+from bridge.arrivals import bare_word, note_place, words_matter
 from bridge.asked import AskedActs, asks_no_more, filled_in
 from bridge.buttons import press
 from bridge.commands import (
@@ -40,7 +41,7 @@ from bridge.replies import remind
 from bridge.secrets import reply_without_secrets, without_secrets
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
-from core.records import changes, erasure, filing, messages, outbox, places, turns
+from core.records import changes, erasure, filing, messages, outbox, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
 
@@ -51,7 +52,6 @@ CANNOT_WRITE = (
     "Try again when there is space on the host."
 )
 MAX_SETTLED = 1_000
-LATE_S = 60.0
 
 
 class Intake:
@@ -180,27 +180,11 @@ class _Taken:
         self.echo = False  # of what Moot itself did, or it changes nothing
 
     def transaction(self) -> Reply | None:
-        if self._words_matter():
+        if words_matter(self.event, self.intake.door):
             self.event = self.acts.event = without_secrets(self.event)
         reply = self._handle()
-        self._note_place()
+        note_place(self.event, self.now)
         return reply
-
-    def _words_matter(self) -> bool:
-        """Whether they may be kept or told: what is neither costs no looking for secrets."""
-        event = self.event
-        if event.kind == "message" and not (event.mentions_us or event.direct):
-            return messages.find_conversation(event.key) is not None
-        return event.kind not in ("command", "form") or self.intake.door.allows(event.author)
-
-    def _note_place(self) -> None:
-        """Who may read the channel: told late, it may be out of date and opens nothing."""
-        event = self.event
-        late = self.now - event.sent_at > LATE_S
-        if event.public is not None and not (event.public and late):
-            places.set_public(event.key, public=event.public)
-        if event.apart:
-            places.set_apart(event.key)
 
     def _handle(self) -> Reply | None:
         match self.event.kind:
@@ -262,7 +246,7 @@ class _Taken:
         try:
             self.intake.door.check(event.author)
             messages.set_engaged(conversation.id)
-            command, text = typed or _bare_word(event) or ("ask", event.text)
+            command, text = typed or bare_word(event) or ("ask", event.text)
             intention = parse(command, text, self.policy.names)
             reply = self.acts.act(intention, conversation, message_id)
         except NoTopic as error:
@@ -291,7 +275,7 @@ class _Taken:
         turn = turns.of_prompt(message_id) if message_id else None
         if not message_id or turn is None or not self.intake.door.allows(event.author):
             return
-        command, text = typed_command(event.text) or _bare_word(event) or ("ask", event.text)
+        command, text = typed_command(event.text) or bare_word(event) or ("ask", event.text)
         try:
             intention = parse(command, text, self.policy.names)
         except BadInput:
@@ -415,9 +399,3 @@ class _Taken:
             return press(self.acts, verb, argument)
         except (NotAllowed, BadInput) as error:
             return Reply(str(error))
-
-
-def _bare_word(event: ChatEvent) -> tuple[str, str] | None:
-    """A mention with just ``stop``, ``status``, ``context`` or ``help`` means the command."""
-    word = event.text.strip().lower()
-    return (word, "") if word in ("stop", "status", "context", "help") else None

@@ -20,6 +20,7 @@ from tests.peers.slack import ALICE, BOB, DEV, GENERAL, GUEST, LoopbackSlack, Se
 pytestmark = pytest.mark.peers
 
 ASKS = "@@rehearse show=session text=Noted.@@"
+OWN_TOKEN, PASTED = "canary-77-TokenOfTheHouse", "sk-ant-api03-AbCdEfGh1234567890"
 PRIVATE = "the *salary* list `x` <!everyone>"
 
 
@@ -107,11 +108,12 @@ async def test_out_to_a_terminal_and_back_on_slack(slack, tmp_path, host):
 
 async def test_in_from_a_terminal_on_slack(slack, tmp_path, host):
     settings = on_slack.settings(slack, **host.projects(f"slack:{GENERAL}"))
-    async with Product(tmp_path, settings, {**slack.env(), **host.env}) as moot:
+    env = {**slack.env(), **host.env, "OTHER_TOKEN": OWN_TOKEN}
+    async with Product(tmp_path, settings, env) as moot:
         await moot.start("slack")
         root = await slack.mention(f"FIRST {ASKS}")
         await on_slack.standing(slack, root, 1)
-        host.begun("older work", 3 * 86_400)
+        host.begun(f"older work with {OWN_TOKEN} and {PASTED} now", 3 * 86_400)
         newest = host.begun(PRIVATE, 7_200)
         await slack.say("!continue", thread=root)
         offer = await slack.wait_for_answer(root, containing="shown to you alone")
@@ -120,6 +122,9 @@ async def test_in_from_a_terminal_on_slack(slack, tmp_path, host):
         assert "salary" in listed.text
         assert "<!everyone>" not in listed.text
         assert "3 days ago" in listed.text
+        assert "older work with" in listed.text
+        assert OWN_TOKEN[:12] not in listed.text.replace("\\", "")
+        assert PASTED[:16] not in listed.text.replace("\\", "")
         assert sorted(listed.buttons) == ["1 · rehearsal", "2 · rehearsal"]  # not Moot's own
         await slack.click(listed, "1 · rehearsal")
         told = await slack.wait_for_answer(root, containing="continues a session of rehearsal")

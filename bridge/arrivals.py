@@ -1,0 +1,31 @@
+"""What of an event counts before anything is done with it."""
+
+from __future__ import annotations
+
+from bridge.access import Door
+from core.model import ChatEvent
+from core.records import messages, places
+
+LATE_S = 60.0
+
+
+def words_matter(event: ChatEvent, door: Door) -> bool:
+    """Whether they may be kept or told: what is neither costs no looking for secrets."""
+    if event.kind == "message" and not (event.mentions_us or event.direct):
+        return messages.find_conversation(event.key) is not None
+    return event.kind not in ("command", "form") or door.allows(event.author)
+
+
+def note_place(event: ChatEvent, now: float) -> None:
+    """Who may read the channel: told late, it may be out of date and opens nothing."""
+    late = now - event.sent_at > LATE_S
+    if event.public is not None and not (event.public and late):
+        places.set_public(event.key, public=event.public)
+    if event.apart:
+        places.set_apart(event.key)
+
+
+def bare_word(event: ChatEvent) -> tuple[str, str] | None:
+    """A mention with just ``stop``, ``status``, ``context`` or ``help`` means the command."""
+    word = event.text.strip().lower()
+    return (word, "") if word in ("stop", "status", "context", "help") else None
