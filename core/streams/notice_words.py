@@ -22,9 +22,11 @@ _GONE = r"(?:hit|reached|exceeded|exhausted|used up|depleted|consumed)"
 _FOR = (
     r"(?: (?:for|on|in|with|by) (?:the |this |your |all )?(?:[a-z]+-[\d.]+(?:[\w.:-]*\w)?|models?|account"
     r"|org(?:anization)?|project|plan|day|week|month|hour|today|now|\d+[- ]?hours?"
+    r"|(?:claude(?: code)?|chatgpt|codex) (?:messages|requests)|messages|requests"
     r"|claude(?: code)?|codex|gemini(?: code assist)?|chatgpt|opus|sonnet|inference providers"
     r"|[\w.-]*\d(?:[\w.:-]*\w)?))*"
 )
+_WHOSE = r"(?:your|this|the|our) (?:organization|organisation|team|workspace|account|plan|project|company|subscription)"
 STRONG: tuple[tuple[OutcomeKind, str], ...] = (
     (
         "rate",
@@ -37,40 +39,47 @@ STRONG: tuple[tuple[OutcomeKind, str], ...] = (
     ("rate", r"request rejected \(429\)"),
     (
         "quota",
-        rf"(?:your |this |you )?(?:{_MOD}(?:usage|quota|credit|message|session|weekly|daily|monthly"
-        rf"|hourly|opus|sonnet|hour|day|plan(?:'s)?|account's)s? )"
-        rf"{_LIMIT} (?:(?:was|has been|is|have been) (?:already )?)?{_GONE}{_FOR}",
-    ),
-    ("quota", rf"\d+[- ]?(?:h|hr|hour|day)s? limit {_GONE}{_FOR}"),
-    ("quota", rf"(?:your )?{_MOD}(?:quota|usage|allowance|credits) (?:has been |is |are )?{_GONE}{_FOR}"),
-    (
-        "quota",
         rf"(?:sorry, )?you(?:'ve| have)?(?: \([^)]{{1,40}}\) have)? (?:already )?"
         rf"(?:hit|reached|exceeded|exhausted|used up|used|run out of|consumed) (?:all )?(?:of )?"
         rf"(?:your|the|this) {_MOD}(?:{_LIMIT}|usage)(?: \([\w ]+\))?{_FOR}",
     ),
     ("quota", rf"you(?:'ve| have) run out of {_MOD}(?:credits?|usage|quota)"),
     ("quota", rf"you(?:'re| are)(?: currently)? out of {_MOD}(?:credits?|usage|quota)"),
-    ("quota", r"(?:your )?credit balance is too low(?: to access the (?:anthropic|claude) api)?"),
-    ("quota", r"insufficient[_ ](?:quota|credits?|balance|funds)"),
-    ("quota", r"resource has been exhausted(?: \(e\.g\.? check quota\))?|resource_exhausted"),
     (
         "quota",
         r"quota exceeded for (?:quota )?metric:? [^\n]{1,300}?(?=\n|\. |\.?$)",
     ),
     ("quota", r"this request requires more credits, or fewer max_tokens"),
-    ("quota", rf"(?:{_MOD}|all )?(?:credits?|tokens) (?:are |have been )?(?:used up|exhausted)"),
-    ("quota", r"(?:이번 )?(?:\S+ )?(?:사용량?|이용|메시지|요청|토큰|일일|주간|월간)(?: ?(?:사용|이용))?"
-     r" ?한도(?:에|를|가)? ?(?:모두 )?(?:도달|초과|소진)[가-힣]*"),
-    ("quota", r"(?:\S+ )?(?:할당량|쿼터|크레딧)(?:을|를|이|가)? ?(?:모두 |다 )?(?:사용|소진|초과)[가-힣]*"),
-    ("auth", r"(?:you(?:'re| are) )?not (?:logged|signed) in(?: to (?:claude(?: code)?|codex|gemini))?"),
-    ("auth", r"you(?:'ve| have) been (?:logged|signed) out"),
     (
         "auth",
-        r"(?:invalid|incorrect|missing|no|expired) (?:anthropic |openai |gemini )?(?:api[ -]key"
-        r"|x-api-key|bearer token|authentication credentials?|oauth token)"
-        r"(?: (?:found|provided|set))?(?:: \S+)?",
+        r"please set an auth method in your \S+ or specify one of the following environment"
+        r" variables before running: [\w, ]+",
     ),
+    ("bad-model", r"there's an issue with the selected model \([^)]{1,80}\)"),
+)  # fmt: skip
+# These may be an answer of few words: where a model has written, they need what helps beside them.
+TERSE: tuple[tuple[OutcomeKind, str], ...] = (
+    (
+        "quota",
+        rf"(?:your |this |you )?(?:{_MOD}(?:usage|quota|credit|message|session|weekly|daily|monthly"
+        rf"|hourly|spend|spending|opus|sonnet|hour|day|plan(?:'s)?|account's)s? )"
+        rf"{_LIMIT} (?:(?:was|has been|is|have been) (?:already )?)?{_GONE}{_FOR}",
+    ),
+    ("quota", rf"\d+[- ]?(?:h|hr|hour|day)s? limit {_GONE}{_FOR}"),
+    (
+        "quota",
+        rf"{_WHOSE} (?:has|have) (?:already )?{_GONE} (?:its|the|your|their) {_MOD}"
+        rf"(?:{_LIMIT}|usage){_FOR}",
+    ),
+    ("quota", rf"(?:your )?{_MOD}(?:quota|usage|allowance|credits) (?:has been |is |are )?{_GONE}{_FOR}"),
+    ("quota", r"(?:your )?credit balance is too low(?: to access the (?:anthropic|claude) api)?"),
+    ("quota", r"insufficient[_ ](?:quota|credits?|balance|funds)"),
+    ("quota", r"resource has been exhausted(?: \(e\.g\.? check quota\))?|resource_exhausted"),
+    ("quota", rf"(?:{_MOD}|all )?(?:credits?|tokens) (?:are |have been )?(?:used up|exhausted)"),
+    ("quota", r"(?:이번 )?(?:\S+ )?(?:사용량?|이용|메시지|요청|토큰|일일|주간|월간)(?: ?(?:사용|이용))?"
+     r" ?한도(?:에|를|가)? ?(?:모두 |다 )?(?:도달|초과|소진|사용|썼)[가-힣]*"),
+    ("quota", r"(?:\S+ )?(?:할당량|쿼터|크레딧)(?:을|를|이|가)? ?(?:모두 |다 )?(?:사용|소진|초과)[가-힣]*"),
+    ("auth", r"you(?:'ve| have) been (?:logged|signed) out"),
     ("auth", r"(?:your |the )?api[ -]key (?:is |has )?(?:not valid|invalid|expired|been revoked)"),
     (
         "auth",
@@ -89,27 +98,42 @@ STRONG: tuple[tuple[OutcomeKind, str], ...] = (
     ("auth", r"your account does not have access to (?:claude(?: code)?|codex|gemini)"),
     ("auth", r"(?:unexpected status )?401 unauthorized|invalid authentication credentials"),
     ("auth", r"missing bearer or basic authentication in header"),
-    ("auth", r"missing environment variable:? \w*(?:API_KEY|AUTH|TOKEN)\w*"),
-    (
-        "auth",
-        r"please set an auth method in your \S+ or specify one of the following environment"
-        r" variables before running: [\w, ]+",
-    ),
+    ("auth", r"missing environment variable:? (?:openai|anthropic|claude|codex|gemini|google|openrouter"
+     r"|azure_openai|mistral|groq|xai|deepseek)\w*(?:API_KEY|AUTH|TOKEN)\w*"),
     ("auth", r"로그인(?:이 필요|되어 있지 않|되지 않|이 만료|해 주|하세요)[가-힣]*"),
     ("auth", r"인증(?:에 실패|이 만료|이 필요)[가-힣]*"),
-    ("context-too-long", r"(?:prompt|input|conversation) is too long(?: for (?:the |this )?requested model)?"
+    ("context-too-long", r"(?:prompt is too long|(?:input|conversation) is too long"
+     r" for (?:the |this )?requested model)(?: for (?:the |this )?requested model)?"
      r"(?:: [\d,]+ tokens > [\d,]+ maximum)?"),
     ("context-too-long", r"conversation too long|context limit reached"),
-    ("bad-model", r"there's an issue with the selected model \([^)]{1,80}\)"),
     ("overloaded", r"(?:the |selected )?model is (?:overloaded|at capacity)"),
     ("overloaded", r"no capacity available for model \S+(?: on the server)?"),
 )  # fmt: skip
-# These are said of many things: they count after "API Error", or with what helps beside them.
+# These are said of many things: they count after "API Error", with what helps beside them, or where
+# no model has written.
 WEAK: tuple[tuple[OutcomeKind, str], ...] = (
+    ("auth", r"(?:you(?:'re| are) )?not (?:logged|signed) in(?: to (?:claude(?: code)?|codex|gemini))?"),
+    (
+        "auth",
+        r"(?:invalid|incorrect|missing|no|expired) (?:anthropic |openai |gemini )?(?:api[ -]key"
+        r"|x-api-key|bearer token|authentication credentials?|oauth token)"
+        r"(?: (?:found|provided|set))?(?:: \S+)?",
+    ),
     ("quota", rf"(?:your )?{_MOD}limit (?:was |has been |is )?{_GONE}{_FOR}"),
     ("rate", rf"(?:your |this )?{_MOD}rate[ -]limit (?:was |has been |is )?{_GONE}{_FOR}"),
+    # models come and go: any name may stand before "limit"
+    ("quota", rf"you(?:'ve| have) (?:already )?{_GONE} (?:your|the) (?:[\w.'-]+ ){{1,4}}{_LIMIT}{_FOR}"),
+    ("quota", rf"(?:[\w.'-]+ ){{1,3}}(?:limit|quota|cap|allowance) (?:was |has been |is )?{_GONE}{_FOR}"),
+    (
+        "quota",
+        rf"you(?:'ve| have) (?:already )?{_GONE} the maximum (?:number|amount) of"
+        rf" (?:messages|requests|prompts|tokens|chats)(?: allowed)?{_FOR}",
+    ),
+    ("quota", r"한도(?:에|를|가)? ?(?:모두 |다 )?(?:도달|초과|소진|사용|썼)[가-힣]*"),
     ("rate", r"(?:429 )?too many requests"),
     ("quota", r"no payment method"),
+    ("auth", r"missing environment variable:? \w*(?:API_KEY|AUTH|TOKEN)\w*"),
+    ("context-too-long", r"(?:input|conversation) is too long(?:: [\d,]+ tokens > [\d,]+ maximum)?"),
     ("auth", r"(?:your |cloud |the )*(?:session|token|credentials?) (?:has |have |is |are )?(?:been )?"
      r"(?:expired|revoked|invalid)"),
     ("auth", r"(?:authentication|authorization) (?:failed|required|error)|unauthorized|forbidden"),
@@ -240,8 +264,11 @@ STARTERS = frozenset(
 )
 HELPS = re.compile(  # beside a weak core: what only such a notice says
     r"\b(?:resets?|reset|upgrade|(?:try|come back|retry)[\w ]* (?:again|later|in|at|after)"
-    r"|/log(?:in|out)|log ?in again|(?:log|sign) (?:in|out)|signing in|billing|credits?"
-    r"|try again|login|extra-usage|초기화|재설정|다시)\b|\b1\d{9}(?:\d{3})?\b"
+    r"|please wait|wait \d|/log(?:in|out)|fix external api key|log ?in again|(?:log|sign) (?:in|out)|signing in|billing|credits?"
+    r"|try again|login|extra-usage)\b|초기화|재설정|다시|\b1\d{9}(?:\d{3})?\b"
+)
+CLI_ONLY = re.compile(  # said by a CLI of itself, and by no model that answers
+    r"run /login\b|fix external api key|(?:^|\s)/(?:upgrade|extra-usage)\b|[·|] ?resets\b|\|1\d{9}"
 )
 KO = re.compile(
     r"(?:[가-힣]*(?:오전|오후|내일|오늘|초기화|재설정|리셋|다시|시도|로그인|업그레이드|이후|후에|뒤에"

@@ -15,7 +15,9 @@ from typing import cast
 from core.model import OutcomeKind
 from core.streams.judge import classify
 from core.streams.lines import get, text_of
+from core.streams.notice_tongues import foreign_notice
 from core.streams.notice_words import (
+    CLI_ONLY,
     FILES,
     HELPS,
     KO,
@@ -23,6 +25,7 @@ from core.streams.notice_words import (
     STARTERS,
     STATUS,
     STRONG,
+    TERSE,
     TIMES,
     TOKEN,
     VOCABULARY,
@@ -31,20 +34,25 @@ from core.streams.notice_words import (
 
 _MAX_CHARS = 1_500
 
-_CORES: tuple[tuple[OutcomeKind, bool, re.Pattern[str]], ...] = tuple(
-    (kind, strong, re.compile(pattern, re.IGNORECASE))
-    for strong, table in ((True, STRONG), (False, WEAK))
+# How much a core says by itself: as much as is needed when a model is known to have written, when
+# nothing is known, and when none has.
+_STRONG, _TERSE, _WEAK = 3, 2, 1
+_CORES: tuple[tuple[OutcomeKind, int, re.Pattern[str]], ...] = tuple(
+    (kind, weight, re.compile(pattern, re.IGNORECASE))
+    for weight, table in ((_STRONG, STRONG), (_TERSE, TERSE), (_WEAK, WEAK))
     for kind, pattern in table
 )
 _GAP = re.compile(r"[\s.,:;!?·|()\[\]\"'~—–-]*")
 _BREAK = re.compile(r"\n|[.!?:;]\s|[·|]|[,(]| - |—|–|\b(?:and|or|then|so)\b")
 
 
-def posing_as_answer(text: str) -> OutcomeKind | None:
+def posing_as_answer(text: str, *, wrote: bool | None = None) -> OutcomeKind | None:
     """The failure that a whole "answer" really is, or ``None`` for an answer.
 
     Conservative: only texts that are one of the known notices from beginning to end, whatever their
-    Markdown, emoji, quotes of an API's JSON, reset time or web addresses.
+    Markdown, emoji, quotes of an API's JSON, reset time or web addresses. ``wrote`` is whether a
+    model is known to have written (tokens went out), or known not to have: "No API key found." is
+    then an answer, or is none. Unknown, such short texts count only with what helps beside them.
     """
     text = text.strip()
     if not text or len(text) > _MAX_CHARS or "```" in text or "~~~" in text:
@@ -53,7 +61,12 @@ def posing_as_answer(text: str) -> OutcomeKind | None:
         return None
     if found := _api_json(text):
         return found
-    return _Notice(_plain(text)).kind()
+    need = _TERSE if wrote is None else _STRONG if wrote else _WEAK
+    said = _plain(text)
+    if told := foreign_notice(said):
+        kind, helps = told
+        return kind if (_TERSE if kind == "quota" else _WEAK) + helps >= need else None
+    return _Notice(said).kind(need)
 
 
 class _Notice:
@@ -63,12 +76,14 @@ class _Notice:
         self._text = text
         self._low = text.lower()
         self._at = 0
-        self._kinds: list[tuple[OutcomeKind, bool]] = []
+        self._kinds: list[tuple[OutcomeKind, int]] = []
+        self._beside: list[str] = []  # what it says besides
         self._api = False
+        self._error = False
         self._status = 0
 
-    def kind(self) -> OutcomeKind | None:
-        """What it is; ``None`` when a word is left over."""
+    def kind(self, need: int) -> OutcomeKind | None:
+        """What it is; ``None`` when a word is left over, or it says less than is needed."""
         self._skip()
         while self._at < len(self._text):
             before = self._at
@@ -77,9 +92,10 @@ class _Notice:
             if self._at == before:
                 return None
             self._skip()
-        helped = self._api or bool(HELPS.search(self._low))
-        for kind, strong in sorted(self._kinds, key=lambda found: not found[1]):
-            if strong or helped:
+        certain = self._api or bool(CLI_ONLY.search(self._low))
+        helped = bool(HELPS.search("\n".join(self._beside))) or (self._error and self._status > 0)
+        for kind, weight in sorted(self._kinds, key=lambda found: -found[1]):
+            if certain or weight + helped >= need:
                 return kind
         if self._api and self._status:
             kind = classify("", self._status)
@@ -107,6 +123,7 @@ class _Notice:
         if found := PREFIX.match(self._low, self._at):
             if self._low[found.end() : found.end() + 1] in (":", " ", ".", ",", "", "]", "(", "\n"):
                 self._api = self._api or bool(found["api"])
+                self._error = True
                 self._at = found.end()
                 return True
             return False
@@ -117,11 +134,11 @@ class _Notice:
         return False
 
     def _core(self) -> bool:
-        best: tuple[int, OutcomeKind, bool] | None = None
-        for kind, strong, core in _CORES:
+        best: tuple[int, OutcomeKind, int] | None = None
+        for kind, weight, core in _CORES:
             found = core.match(self._text, self._at)
             if found and self._ends(found.end()) and (best is None or found.end() > best[0]):
-                best = (found.end(), kind, strong)
+                best = (found.end(), kind, weight)
         if best is None:
             return False
         self._at = best[0]
@@ -142,6 +159,7 @@ class _Notice:
             return False
         if re.sub(r"[\s.,:;!?·|()\[\]\"'~—–+&%*/-]", "", TOKEN.sub("", clause)):
             return False
+        self._beside.append(clause)
         self._at = end
         return True
 

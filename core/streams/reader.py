@@ -42,6 +42,7 @@ class LineReader:
         self.fixes: Mapping[OutcomeKind, str] = {}
         self.handlers: dict[str, Callable[[JsonObject], None]] = {}
         self.usage = Usage()
+        self.own_words = False  # the newest text is the engine's own, and no model's
         self.session = ""
         self.answer = ""  # the newest complete text; what comes after a tool replaces it
         self.partial: list[str] = []  # deltas of the text that is being written
@@ -59,6 +60,7 @@ class LineReader:
         self._lines = JsonLines(marker=TOO_LONG)
         self._open_chars = 0
         self._final_failure = False
+        self._usage_told = False
 
     # --- the port ---------------------------------------------------------------------
 
@@ -110,6 +112,7 @@ class LineReader:
 
     def emit(self, *args: str, ok: bool = True, **fields: str) -> None:
         """Queue an event; the arguments are those of ``EngineEvent``."""
+        self._usage_told = self._usage_told or args[:1] == ("usage",)
         self._events.append(EngineEvent(*args, ok=ok, **fields))  # type: ignore[arg-type]
 
     def started(self, session: str) -> None:
@@ -200,16 +203,26 @@ class LineReader:
         events, self._events = tuple(self._events), []
         return events
 
+    def _posing(self, text: str, *, failed: bool = False) -> OutcomeKind | None:
+        """The failure that ``text`` is, seen together with what the engine says of who wrote it."""
+        if self.own_words:
+            wrote = False
+        elif self.usage.output_tokens > 0:
+            wrote = True
+        else:
+            wrote = False if self._usage_told or failed else None
+        return posing_as_answer(text, wrote=wrote)
+
     def so_far(self) -> str:
         """What was visible of the answer when the run broke off: texts and the open delta."""
         said = [*self.shown, "".join(self.partial)]
-        pieces = [piece for piece in said if posing_as_answer(piece) is None]
+        pieces = [piece for piece in said if self._posing(piece) is None]
         return "\n\n".join(p.strip() for p in pieces if p.strip())[-_MAX_PARTIAL_CHARS:]
 
     def _notice(self) -> str:
         """The newest text where it is a notice itself: times in an answer are no limit's."""
         newest = "".join(self.partial).strip() or (self.shown[-1] if self.shown else "")
-        return newest if posing_as_answer(newest) in ("quota", "rate") else ""
+        return newest if self._posing(newest) in ("quota", "rate") else ""
 
     def _judge(self, end: Exit) -> Outcome:
         if end.why == "cancelled":
@@ -220,14 +233,14 @@ class LineReader:
 
     def _judge_answer(self, end: Exit) -> Outcome:
         text = self.answer.strip() or "".join(self.partial).strip()
-        if kind := posing_as_answer(text):
+        odd_exit = end.code not in (0, None) and not end.why
+        if kind := self._posing(text, failed=odd_exit):
             return Outcome(kind, "", text)
         if not text:
             nothing_used = not (self.usage.input_tokens or self.usage.output_tokens)
             return Outcome("empty", "", self.warned or (NO_TOKENS if nothing_used else NO_TEXT))
         # A failing exit after a proper end (a hook, our own signal) does not undo the answer.
-        odd = self.unclean or (end.code not in (0, None) and not end.why)
-        return Outcome("answered", text, unclean=odd)
+        return Outcome("answered", text, unclean=self.unclean or odd_exit)
 
     def _judge_failure(self, end: Exit) -> Outcome:
         text = self.so_far()
@@ -244,7 +257,7 @@ class LineReader:
             return Outcome("overloaded", text, end.detail)
         if end.why == "missing-binary" or end.code in (126, 127):
             return Outcome("missing-binary", text, end.detail or said)
-        if kind := posing_as_answer(self.answer):
+        if kind := self._posing(self.answer, failed=end.code not in (0, None)):
             return Outcome(kind, "", self.answer)
         whole = self.answer and self.blocks_are_whole and not self.partial
         if whole and not self.unfinished_tool and end.code == 0:

@@ -49,3 +49,19 @@ def test_a_limit_that_is_over_is_forgotten() -> None:
     met = {"status": "rejected", "resetsAt": 1_764_558_000}
     outcome = came_to(met, {"status": "allowed"}, text="Rate limit reached")
     assert (outcome.kind, outcome.reset_at) == ("rate", "")
+
+
+@pytest.mark.parametrize(("model", "kind"), [("<synthetic>", "auth"), ("claude-x", "answered")])
+def test_words_of_its_own_are_no_answer_although_a_model_worked_before(
+    model: str, kind: str
+) -> None:
+    reader = ClaudeReader("plan", "/w", resumed=False)
+    said = {"model": model, "content": [{"type": "text", "text": "Not logged in."}]}
+    used = {"input_tokens": 9, "output_tokens": 30}
+    lines: list[dict[str, Any]] = [
+        {"type": "assistant", "message": {**said, "model": "claude-x"}},
+        {"type": "assistant", "message": said},
+        {"type": "result", "subtype": "success", "result": "Not logged in.", "usage": used},
+    ]
+    reader.receive("".join(json.dumps(line) + "\n" for line in lines).encode())
+    assert reader.finish(Exit(0)).kind == kind

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from core.model import Exit, Outcome, OutcomeKind
+from core.model import Exit, Outcome, OutcomeKind, Usage
 from core.streams import (
     LineReader,
     classify,
@@ -163,11 +163,16 @@ class Plain(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.handlers = {
+            "usage": lambda d: self._used(d["out"]),
             "fail": lambda d: self.fail("quota", d["text"]),
             "text": lambda d: self.message(d["text"]),
             "tool": lambda _: self.tool_start("1", "sh", "ls"),
             "end": lambda _: self.close(ok=True),
         }
+
+    def _used(self, out: int) -> None:
+        self.usage = Usage(10, out)
+        self.emit("usage")
 
 
 @pytest.mark.parametrize(
@@ -226,3 +231,21 @@ def test_an_answer_does_not_say_when_a_quota_comes_back(said: str, reset: str) -
     reader.receive(b'{"type":"fail","text":"insufficient_quota"}\n')
     outcome = reader.finish(Exit(1))
     assert (outcome.kind, outcome.reset_at) == ("quota", reset)
+
+
+@pytest.mark.parametrize(
+    ("out", "code", "kind"),
+    [
+        (5, 0, "answered"),  # a model wrote it
+        (0, 0, "auth"),  # none did
+        (None, 0, "answered"),  # nothing is known
+        (None, 1, "auth"),  # it failed as well
+    ],
+)
+def test_the_usage_tells_an_answer_from_a_notice(out: int | None, code: int, kind: str) -> None:
+    reader = Plain()
+    reader.receive(b'{"type":"text","text":"No API key found."}\n')
+    if out is not None:
+        reader.receive(json.dumps({"type": "usage", "out": out}).encode() + b"\n")
+    reader.receive(b'{"type":"end"}\n')
+    assert reader.finish(Exit(code)).kind == kind

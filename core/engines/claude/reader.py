@@ -52,6 +52,10 @@ class ClaudeReader(LineReader):
         self._open: dict[str, JsonObject] = {}  # what people are asked, by the request's id
         self._opening = opening  # what a person says, in a dialogue: once it is held to the mode
         self._sent: list[bytes] = []
+        self._allow: list[str] = []  # the rules that are held back
+        self._listed: dict[str, bool] = {}  # what of ours was answered: by its id, if well
+        self._hooked = self._wide = False  # hooks may give leave; everything is held
+        self._waits: list[tuple[str, JsonObject, Verdict]] = []  # a yes to a skill, till it is held
         if opening:
             self._sent.append(self._said() if permission == "full" else rules.listing())
         self._resets_at = 0  # when the plan's limit, which was met, comes back (epoch seconds)
@@ -78,8 +82,17 @@ class ClaudeReader(LineReader):
     def decide(self, verdict: Verdict) -> None:
         """See ``core.ports.Reader``."""
         asked = self._open.pop(verdict.request_id, None)
-        if asked is not None:
+        if asked is None:
+            return
+        brings_leave = text_of(asked, "tool_name") == "Skill" and verdict.choice != "deny"
+        if brings_leave and self._permission != "full" and not self._wide:
+            self._waits.append((verdict.request_id, asked, verdict))
+            self._sent.append(rules.holding(self._everything(), rules.WIDER))
+        else:
             self._sent.append(asking.response(verdict.request_id, asked, verdict))
+
+    def _everything(self) -> list[str]:
+        return [*self._allow, *rules.wide(self._permission)]
 
     def _control_request(self, d: JsonObject) -> None:
         request_id, asked = text_of(d, "request_id"), d.get("request")
@@ -89,7 +102,16 @@ class ClaudeReader(LineReader):
         if subtype != "can_use_tool" or not isinstance(get(asked, "input"), dict):
             self._sent.append(asking.unknown(request_id, subtype))
             return
+        if request_id in self._open:  # a yes would go with what it was not said to
+            self._sent.append(asking.deny(request_id, asking.TWICE))
+            return
+        if self._wide and rules.free_where_wide(tool, get(asked, "input")):
+            self._sent.append(asking.allowed(request_id, cast("JsonObject", asked)))
+            return
         request = asking.request_of(request_id, cast("JsonObject", asked), self._cwd)
+        if request.kind == "question" and not any(q.text.strip() for q in request.questions):
+            self._sent.append(asking.deny(request_id, asking.NO_QUESTION))
+            return
         if request.kind == "permission" and self._permission != "ask":
             self._sent.append(asking.deny(request_id, asking.nobody_asked(self._permission)))
             self.warn(f"{tool} is more than the mode {self._permission} allows", "denied")
@@ -100,17 +122,38 @@ class ClaudeReader(LineReader):
     def _control_response(self, d: JsonObject) -> None:
         went_well = text_of(d, "response", "subtype") == "success"
         match text_of(d, "response", "request_id"):
-            case rules.LIST:
-                held = rules.to_hold(d.get("response"), self._permission) if went_well else []
-                self._sent.append(rules.holding(held) if held else self._said())
+            case (rules.LIST | rules.HOOKS) as which:
+                self._listed[which] = went_well
+                if which == rules.LIST and went_well:
+                    self._allow = rules.to_hold(d.get("response"), self._permission)
+                elif which == rules.HOOKS:
+                    self._hooked = not went_well or rules.decide(d.get("response"))
+                if len(self._listed) == 2:
+                    self._hold()
             case rules.HOLD if went_well:
                 self._sent.append(self._said())
             case rules.HOLD:
                 why = text_of(d, "response", "error")
                 told = f"it cannot be held to the mode {self._permission} beside the allow rules"
                 self.fail("bad-config", f"{told} of its own settings: {why}", final=True)
+            case rules.WIDER:
+                self._wide = self._wide or went_well
+                self._let_in()
             case _:
                 pass
+
+    def _hold(self) -> None:
+        """Begin, held to the mode: an older one that tells no rules is asked all the same."""
+        self._wide = self._hooked and self._listed[rules.LIST]
+        held = self._everything() if self._wide else self._allow
+        self._sent.append(rules.holding(held) if held else self._said())
+
+    def _let_in(self) -> None:
+        """Answer what waited for everything else to be held."""
+        for request_id, asked, verdict in self._waits:
+            answer = asking.response(request_id, asked, verdict)
+            self._sent.append(answer if self._wide else asking.deny(request_id, asking.NOT_HELD))
+        self._waits.clear()
 
     def _said(self) -> bytes:
         """What a person says; once."""
@@ -119,6 +162,7 @@ class ClaudeReader(LineReader):
 
     def _control_cancel(self, d: JsonObject) -> None:
         request_id = text_of(d, "request_id")
+        self._waits = [waits for waits in self._waits if waits[0] != request_id]
         if self._open.pop(request_id, None) is not None:
             self.emit("withdrawn", id=request_id)
 
@@ -160,7 +204,8 @@ class ClaudeReader(LineReader):
     def _assistant(self, d: JsonObject) -> None:
         if get(d, "parent_tool_use_id"):
             return
-        if text_of(d, "message", "model") == "<synthetic>" and d.get("error"):
+        self.own_words = text_of(d, "message", "model") == "<synthetic>"
+        if self.own_words and d.get("error"):
             return  # comes again, better, in the result
         for block in list_of(d, "message", "content"):
             match text_of(block, "type"):
