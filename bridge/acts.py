@@ -41,7 +41,7 @@ from core.errors import BadInput
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
 from core.permissions import lowest
-from core.records import messages, outbox, parked, places, runs, turns
+from core.records import messages, outbox, places, runs, turns
 from core.turns.asked import withdraw_turn
 from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
@@ -354,22 +354,6 @@ class Acts:
         )
         more = f" (the oldest 5 of {len(found)})" if len(found) > 5 else ""
         return Reply(f"Which one should stop?{more}", buttons)
-
-    def ask_other(self, conversation: Conversation, turn: Turn, engine: str) -> Reply:
-        """Put the same question to another engine."""
-        if turn.kind != "ask" or engine not in self.policy.names.engines:
-            raise BadInput(f"There is no engine “{literal(engine, 40)}” any more.")
-        asked = replace(turn, seats=(replace(turn.seats[0], engine=engine, model=""),))
-        reply = self.retry(conversation, asked)
-        return Reply(f"Asking {engine}.") if self.queued else reply
-
-    def try_anyway(self, conversation: Conversation, turn: Turn) -> Reply:
-        """Ask an engine that rests all the same: it may have got quota meanwhile."""
-        reply = self.retry(conversation, turn)
-        if self.queued:  # else nothing is asked, and it rests on
-            for seat in turn.seats:
-                parked.unpark(seat.engine)
-        return reply
 
     def retry(self, conversation: Conversation, turn: Turn) -> Reply:
         """Put the same question to the same table once more.

@@ -203,8 +203,16 @@ class AskedActs:
     def waits(self, conversation: Conversation | None) -> str:
         """What waits here, for ``!status``; "" when nothing does."""
         waiting = rows.waiting_in(self._here(conversation))
-        lines = [f"- {posts.one_line(asked)}" for asked in waiting]
+        lines = [f"- {posts.one_line(one)}{self._where(one, conversation)}" for one in waiting]
         return "\n".join(["Waiting for a decision:", *lines]) if lines else ""
+
+    def _where(self, asked: Asked, conversation: Conversation | None) -> str:
+        """A link to the request's thread, where that is not the one that is open."""
+        if conversation is not None and asked.conversation_id == conversation.id:
+            return ""
+        there = messages.get_conversation(asked.conversation_id)
+        address = self._acts.policy.ground.address(there.key, "")
+        return f" ([its thread]({address}))" if address else ""
 
     def _list(self, conversation: Conversation | None) -> str:
         here = self._here(conversation)

@@ -9,7 +9,8 @@ from bridge.acts import Acts
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput
 from core.model import Conversation, Reply, Turn
-from core.records import messages, outbox, turns
+from core.records import messages, outbox, parked, turns
+from core.words import literal
 
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
 _PLACE = re.compile(r"([0-9]{1,3}):([0-9]{1,3})")  # a round and a seat
@@ -44,15 +45,20 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
 
 
 def _again(acts: Acts, conversation: Conversation, turn: Turn, verb: str, engine: str) -> Reply:
-    """Put the question of a turn again; the buttons that offered it are used up then."""
-    match verb:
-        case "retry":
-            reply = acts.retry(conversation, turn)
-        case "anyway":
-            reply = acts.try_anyway(conversation, turn)
-        case _:
-            reply = acts.ask_other(conversation, turn, engine)
-    if acts.queued:
-        outbox.close_offers(turn.id, now=acts.now)
-        acts.owes = True
-    return reply
+    """Put the question of a turn again; the buttons that offered it are used up then.
+
+    ``other`` asks another engine; ``anyway`` one that rests: it may have got quota meanwhile.
+    """
+    wanted = turn
+    if verb == "other":
+        if turn.kind != "ask" or engine not in acts.policy.names.engines:
+            raise BadInput(f"There is no engine “{literal(engine, 40)}” any more.")
+        wanted = replace(turn, seats=(replace(turn.seats[0], engine=engine, model=""),))
+    reply = acts.retry(conversation, wanted)
+    if not acts.queued:
+        return reply  # nothing is asked, so the offer stands, and what rests rests on
+    for seat in turn.seats if verb == "anyway" else ():
+        parked.unpark(seat.engine)
+    outbox.close_offers(turn.id, now=acts.now)
+    acts.owes = True
+    return Reply(f"Asking {engine}.") if verb == "other" else reply

@@ -29,13 +29,7 @@ from bridge.commands import (
     platform_command,
     typed_command,
 )
-from bridge.forms import (
-    TOPIC,
-    how_to_type,
-    read_roundtable,
-    refusal,
-    roundtable_form,
-)
+from bridge.forms import TOPIC, how_to_type, read_roundtable, refusal, roundtable_form
 from bridge.offers import form_button, wanted_by
 from bridge.replies import remind
 from bridge.secrets import reply_without_secrets, without_secrets

@@ -214,7 +214,7 @@ async def test_a_number_no_option_has_decides_nothing(house):
 async def test_typed_at_channel_level_the_list_is_of_the_whole_channel(house):
     await ask(house, LEAVE)
     await house.say("!requests", at="2", mention=True)
-    assert "**#1** claude: touch a" in await told(house)
+    assert "**#1** claude: touch a ([its thread](https://chat.test/C/1/))" in await told(house)
 
 
 async def test_the_only_thing_that_is_allowed_is_revoked_without_its_number(house):
