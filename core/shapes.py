@@ -49,8 +49,8 @@ _HINTS = (
     ("A", ("AIza", "AKIA", "ASIA", ":AA")),
     ("/", ("/api/webhooks/",)),
 )  # fmt: skip
-_DISCORD = re.compile(  # what stands before is the id of a bot
-    r"\.(?<=[\w-]{22}\.)[A-Za-z0-9_-]{6}\.(?=[\w-]{0,40}\d)(?=[\w-]{0,40}[A-Z])"
+_DISCORD = re.compile(  # what stands before is the id of a bot, in base64
+    r"\.(?<=[A-Za-z0-9]{22}\.)[A-Za-z0-9_-]{6}\.(?=[\w-]{0,40}\d)(?=[\w-]{0,40}[A-Z])"
     r"(?=[\w-]{0,40}[a-z])[A-Za-z0-9_-]{27,}+"
 )
 _BEARER = re.compile(
@@ -78,6 +78,7 @@ _PLACEHOLDER = re.compile(
     r"|(?:os|env|process|config|settings|self|this|args|req|request|ctx|secrets|st|vault)\..*)$"
 )
 _UUID = re.compile(r"(?i)^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
+_VERSION = re.compile(r"v?\d++(?:\.\d++)++[\w.-]{0,20}")
 _WORD = re.compile(r"[A-Z]?[a-z]++(?:[A-Z][a-z]++)*+\d{0,2}+[a-z]*+")  # or a name in code
 _SENTENCE = re.compile(
     r"(?i)\b(?:the|to|is|are|must|at|least|your|you|enter|of|be|or|for|in|with|and|has|have|should"
@@ -148,7 +149,7 @@ def _kinds(text: str) -> int:
 def _random(value: str) -> bool:
     """Letters and digits, and no id or word of a language."""
     letters, digits = sum(c.isalpha() for c in value), sum(c.isdigit() for c in value)
-    if not letters or not digits or _UUID.match(value):
+    if not letters or not digits or _UUID.match(value) or _VERSION.fullmatch(value):
         return False
     return not re.fullmatch(r"[a-z]+(?:[_.-][a-z0-9]+)*", value) or digits >= 4
 

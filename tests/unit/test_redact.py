@@ -211,6 +211,8 @@ def test_shapes_of_credentials_are_not_shown(text: str) -> None:
         "https://host:8080?x=a@b.c",
         "https://host.example?to=a:b@c.example",
         "git clone https://deploy-2024-user@git.example/x",
+        "com.example.service-name-very-long-x.module.SomeVeryLongClassNameForTesting123",
+        "the token: v1.2.3-beta4",
         "the basic python3interpreter and Basic Authentication2023guide",
         "Bearer TokenAuthentication2 of bearer http2server-config1",
         '"password": "must have at least 8 characters"',
