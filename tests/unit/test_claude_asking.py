@@ -221,16 +221,30 @@ def test_a_plan_goes_ahead_only_by_that_word() -> None:
 # --- allow rules of the host's own settings ------------------------------------------------------
 
 
-def opened(permission: Permission, rules: object, **held: Any) -> list[bytes]:
+def answered(one: ClaudeReader, request_id: str, response: object = None, error: str = "") -> None:
+    told = {"subtype": "error", "error": error} if error else {"subtype": "success"}
+    answer = {**told, "request_id": request_id, "response": response}
+    one.receive(line(type="control_response", response=answer))
+
+
+def in_dialogue(permission: Permission = "ask") -> ClaudeReader:
+    return ClaudeReader(permission, CWD, resumed=False, opening=b"SAID\n")
+
+
+def opened(permission: Permission, rules: object, hooks: object = None) -> list[bytes]:
     """What is sent, step by step, until a person's words are."""
-    one = ClaudeReader(permission, CWD, resumed=False, opening=b"SAID\n")
+    one = in_dialogue(permission)
     steps = [one.to_send()]
-    answer = {"subtype": "success", "request_id": "moot-rules", "response": rules}
-    one.receive(line(type="control_response", response=answer))
+    answered(one, "moot-rules", rules)
+    assert one.to_send() == b""
+    answered(one, "moot-hooks", hooks)
     steps.append(one.to_send())
-    answer = {"subtype": "success", "request_id": "moot-held", **held}
-    one.receive(line(type="control_response", response=answer))
+    answered(one, "moot-held")
     return [*steps, one.to_send()]
+
+
+def held_by(request: bytes) -> list[str]:
+    return json.loads(request)["request"]["settings"]["permissions"]["ask"]
 
 
 def listed(*rules: tuple[str, str, str]) -> dict[str, Any]:
@@ -266,37 +280,138 @@ def test_what_the_host_allows_is_held_to_the_mode_before_a_word_is_said(
     permission: Permission, held: list[str]
 ) -> None:
     listing, holding, said = opened(permission, HOSTS)
-    assert json.loads(listing)["request"] == {"subtype": "list_permission_rules"}
-    assert json.loads(holding)["request"] == {
-        "subtype": "apply_flag_settings",
-        "settings": {"permissions": {"ask": held}},
-    }
+    asked = [json.loads(text)["request"]["subtype"] for text in listing.splitlines()]
+    assert asked == ["list_permission_rules", "get_hooks_listing"]
+    assert json.loads(holding)["request"]["subtype"] == "apply_flag_settings"
+    assert held_by(holding) == held
     assert said == b"SAID\n"
 
 
 def test_without_such_rules_it_begins_at_once() -> None:
     assert opened("plan", listed())[1:] == [b"SAID\n", b""]
-    assert opened("full", HOSTS) == [b"SAID\n", b"", b""]
+    one = in_dialogue("full")
+    assert one.to_send() == b"SAID\n"
 
 
 def test_a_claude_code_that_tells_no_rules_is_asked_all_the_same() -> None:
-    one = ClaudeReader("plan", CWD, resumed=False, opening=b"SAID\n")
+    one = in_dialogue("plan")
     one.to_send()
-    answer = {"subtype": "error", "request_id": "moot-rules", "error": "Unsupported"}
-    one.receive(line(type="control_response", response=answer))
+    answered(one, "moot-rules", error="Unsupported")
+    answered(one, "moot-hooks", error="Unsupported")
     assert one.to_send() == b"SAID\n"
 
 
 def test_what_cannot_be_held_is_not_asked() -> None:
-    one = ClaudeReader("plan", CWD, resumed=False, opening=b"SAID\n")
+    one = in_dialogue("plan")
     one.to_send()
-    answer: dict[str, Any] = {"subtype": "success", "request_id": "moot-rules", "response": HOSTS}
-    one.receive(line(type="control_response", response=answer))
+    answered(one, "moot-rules", HOSTS)
+    answered(one, "moot-hooks", {"hooks": []})
     one.to_send()
-    answer = {"subtype": "error", "request_id": "moot-held", "error": "no such setting"}
-    one.receive(line(type="control_response", response=answer))
+    answered(one, "moot-held", error="no such setting")
     assert one.to_send() == b""
     assert one.settled()
     outcome = one.finish(Exit(1))
     assert outcome.kind == "bad-config"
     assert "no such setting" in outcome.detail
+
+
+# --- hooks and skills, which give leave of their own ---------------------------------------------
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize("permission", ["plan", "ask", "edit"])
+def test_where_hooks_may_give_leave_all_is_held(permission: Permission, event: str) -> None:
+    _, holding, said = opened(permission, HOSTS, {"hooks": [{"event": event}]})
+    held = set(held_by(holding))
+    assert {"Bash(git push *)", "Bash", "WebFetch", "Skill", "mcp__*"} <= held
+    assert ("Edit" in held) is (permission != "edit")
+    assert said == b"SAID\n"
+
+
+def test_hooks_that_give_no_leave_change_nothing() -> None:
+    hooks = {"hooks": [{"event": "PostToolUse"}, {"event": "SessionStart"}]}
+    assert opened("ask", listed(), hooks)[1:] == [b"SAID\n", b""]
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("ls", False),
+        ("ls -la src/core", False),
+        ("grep -rn name a.txt b.txt", False),
+        ("ls; touch x", True),
+        ("ls\ntouch x", True),
+        ("cat /etc/passwd", True),
+        ("cat ../secret", True),
+        ("cat ~/secret", True),
+        ("cat $(touch x)", True),
+        ("grep --file=/etc/passwd x", True),
+        ("grep -f/etc/passwd x", True),
+        ("ls > x", True),
+        ("catch", True),
+    ],
+)
+def test_what_would_not_be_asked_for_is_not_where_all_is_held(command: str, asked: bool) -> None:
+    one = in_dialogue("ask")
+    answered(one, "moot-rules", listed())
+    answered(one, "moot-hooks", {"hooks": [{"event": "PreToolUse"}]})
+    one.to_send()
+    assert bool(one.receive(wish("Bash", command=command))) is asked
+    if not asked:
+        (told,) = sent(one)
+        assert told["response"] == {"behavior": "allow", "updatedInput": {"command": command}}
+    (event,) = one.receive(wish("Bash", "r2", command="ls", dangerouslyDisableSandbox=True))
+    assert event.kind == "request"
+
+
+def test_a_skill_is_let_in_once_all_else_is_held() -> None:
+    one = in_dialogue("ask")
+    answered(one, "moot-rules", listed(("allow", "userSettings", "Bash(make *)")))
+    answered(one, "moot-hooks", {"hooks": []})
+    one.to_send()
+    one.receive(wish("Skill", skill="deploy"))
+    one.decide(Verdict("r1", "once", by="Ada"))
+    holding = one.to_send()
+    assert {"Bash(make *)", "Bash", "Write", "mcp__*"} <= set(held_by(holding))
+    answered(one, "moot-wider")
+    (told,) = sent(one)
+    assert told["response"] == {"behavior": "allow", "updatedInput": {"skill": "deploy"}}
+    assert not one.receive(wish("mcp__moot__pull", "r2"))  # Moot's own is no other's
+    assert sent(one)[0]["response"]["behavior"] == "allow"
+
+
+def test_a_skill_that_cannot_be_held_is_not_let_in() -> None:
+    one = in_dialogue("ask")
+    one.receive(wish("Skill", skill="deploy"))
+    one.decide(Verdict("r1", "once", by="Ada"))
+    one.to_send()
+    answered(one, "moot-wider", error="no such setting")
+    assert sent(one)[0]["response"]["behavior"] == "deny"
+
+
+@pytest.mark.parametrize("permission", ["plan", "edit"])
+def test_an_allow_rule_for_skills_is_held(permission: Permission) -> None:
+    rules = listed(("allow", "localSettings", "Skill"), ("allow", "userSettings", "Skill(a)"))
+    assert held_by(opened(permission, rules)[1]) == ["Skill", "Skill(a)"]
+
+
+# --- what cannot be put to people ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("questions", [[], [{}], [{"question": " "}], None])
+def test_a_question_without_words_waits_for_nobody(questions: object) -> None:
+    one = reader()
+    assert not one.receive(wish("AskUserQuestion", questions=questions))
+    (told,) = sent(one)
+    assert told["response"]["behavior"] == "deny"
+
+
+def test_a_second_request_with_the_same_id_is_refused() -> None:
+    one = reader()
+    one.receive(wish("Bash", command="touch x"))
+    assert not one.receive(wish("Bash", command="rm y"))
+    (told,) = sent(one)
+    assert (told["request_id"], told["response"]["behavior"]) == ("r1", "deny")
+    one.decide(Verdict("r1", "once", by="Ada"))
+    (told,) = sent(one)
+    assert told["response"]["updatedInput"] == {"command": "touch x"}

@@ -53,8 +53,10 @@ def told_in_a_dialogue(name: str, task: EngineTask) -> str:
     """The text that the turn begins with, once the other side has said hello."""
     reader = import_module(f"core.engines.{name}").ENGINE(EngineConfig()).reader(task)
     if name == "claude":
-        rules = {"subtype": "success", "request_id": "moot-rules", "response": {}}
-        reader.receive(json.dumps({"type": "control_response", "response": rules}).encode() + b"\n")
+        for ours in ("moot-rules", "moot-hooks"):
+            none = {"subtype": "success", "request_id": ours, "response": {}}
+            told = {"type": "control_response", "response": none}
+            reader.receive(json.dumps(told).encode() + b"\n")
         *_, said = reader.to_send().splitlines()
         return json.loads(said)["message"]["content"]
     reader.receive(b'{"id": 2, "result": {"thread": {"id": "T1"}}}\n')

@@ -59,8 +59,10 @@ def is_told(name: str, **fields: Any) -> bytes:
     if name == "codex":
         return codex_is_told(**fields)
     reader = Claude(EngineConfig()).reader(task_of(**fields))
-    rules = {"subtype": "success", "request_id": "moot-rules", "response": {}}
-    reader.receive(json.dumps({"type": "control_response", "response": rules}).encode() + b"\n")
+    for ours in ("moot-rules", "moot-hooks"):
+        none = {"subtype": "success", "request_id": ours, "response": {}}
+        told = {"type": "control_response", "response": none}
+        reader.receive(json.dumps(told).encode() + b"\n")
     *_, said = reader.to_send().splitlines()
     return json.loads(said)["message"]["content"].encode()
 

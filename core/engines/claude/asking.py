@@ -24,6 +24,9 @@ PLAN = "ExitPlanMode"
 _EDITS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 GO = "Go ahead"
 _GO_ON = "Go on without it, or say in your answer what you would need."
+TWICE = f"This was not allowed: something else with the same id still waits. {_GO_ON}"
+NO_QUESTION = "There is no question in this, so nobody was asked. Go on, or ask in your answer."
+NOT_HELD = f"This was not allowed: what the skill brings leave for could not be held. {_GO_ON}"
 _PLAN_ASKED = AskedQuestion(
     "Shall I go ahead with this plan?",
     "Plan",
@@ -76,6 +79,11 @@ def response(request_id: str, asked: JsonObject, verdict: Verdict) -> bytes:
         said = "; ".join(part for part in picked if part.strip()) or "Not yet."
         return deny(request_id, f"The plan was not approved{_by(verdict)}. What was said: {said}")
     return _allow(request_id, given)
+
+
+def allowed(request_id: str, asked: JsonObject) -> bytes:
+    """Yes, without anybody being asked; ``asked`` as in ``request_of``."""
+    return _allow(request_id, _input(asked))
 
 
 def deny(request_id: str, message: str) -> bytes:

@@ -31,6 +31,9 @@ _CONTEXT_FILE = "context.md"
 _MCP_FILE = "mcp.json"
 _TOOL_MS = 30_000  # its own patience with a tool; ours with a Pull ends before
 
+# CLAUDE.md, what it imports and .claude/rules, of folders that are given to it.
+_WORDS = {"CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1"}
+
 # Tools that outlive a one-shot run, and those that would wait for a person who is not there.
 _NO_TOOLS = "ScheduleWakeup,CronCreate"
 _ASK_TOOLS = ",AskUserQuestion"
@@ -73,7 +76,7 @@ class Claude:
         """
         dialogue = talks(task)
         argv = [self.config.path or "claude", "-p", "--output-format", "stream-json"]
-        argv += ["--verbose", "--include-partial-messages", *_held_to(task)]
+        argv += ["--verbose", "--include-partial-messages", *_held_to(task), *_own_settings(task)]
         if dialogue:
             argv += ["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]
         if task.files:
@@ -100,6 +103,8 @@ class Claude:
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_MAX_RETRIES": "2",
         }
+        if not task.trusted_settings:
+            env |= _WORDS
         stdin = b"" if dialogue else prompt_of(task).encode()  # the reader opens a dialogue
         return Spawn(tuple(argv), task.cwd, stdin, env, files, dialogue)
 
@@ -169,6 +174,16 @@ def _held_to(task: EngineTask) -> list[str]:
     if not task.asks or task.permission == "plan":
         off += _PLAN_TOOLS
     return ["--permission-mode", _MODES[task.permission], "--disallowedTools", off]
+
+
+def _own_settings(task: EngineTask) -> list[str]:
+    """Whose settings count: not the project's folder's, if its owner does not say so.
+
+    Whoever can write there could start programs (hooks, MCP servers, helpers), give leave in place
+    of people, and send the key elsewhere. A list of what is shut off would never be whole. What the
+    project says in words is read by ``_WORDS``.
+    """
+    return [] if task.trusted_settings else ["--setting-sources", "user", "--add-dir", task.cwd]
 
 
 def mcp_config(pulls: PullAccess) -> bytes:
