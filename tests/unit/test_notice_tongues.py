@@ -81,8 +81,18 @@ def test_an_answer_about_it_is_an_answer(text: str) -> None:
 @given(
     notice=st.sampled_from([text for _, text in NOTICES]),
     more=st.sampled_from(
-        """limits.py|Das steht im Log.|C'est le texte.|Eso dice el registro.|isso|because
-        |Это текст из журнала.|これはログです。|这是日志。|quota_test""".split("|")
+        [
+            "limits.py",
+            "Das steht im Log.",
+            "C'est le texte.",
+            "Eso dice el registro.",
+            "isso",
+            "because",
+            "Это текст из журнала.",
+            "これはログです。",
+            "这是日志。",
+            "quota_test",
+        ]
     ),
 )
 def test_one_sentence_more_makes_it_an_answer(notice: str, more: str) -> None:
