@@ -49,6 +49,10 @@ STRONG: tuple[tuple[OutcomeKind, str], ...] = (
         "quota",
         r"quota exceeded for (?:quota )?metric:? [^\n]{1,300}?(?=\n|\. |\.?$)",
     ),
+    ("quota", r"(?:your )?credit balance is too low(?: to access the (?:anthropic|claude) api)?"),
+    ("context-too-long", r"(?:prompt is too long|(?:input|conversation) is too long"
+     r" for (?:the |this )?requested model)(?: for (?:the |this )?requested model)?"
+     r"(?:: [\d,]+ tokens > [\d,]+ maximum)?"),
     ("quota", r"this request requires more credits, or fewer max_tokens"),
     (
         "auth",
@@ -72,7 +76,6 @@ TERSE: tuple[tuple[OutcomeKind, str], ...] = (
         rf"(?:{_LIMIT}|usage){_FOR}",
     ),
     ("quota", rf"(?:your )?{_MOD}(?:quota|usage|allowance|credits) (?:has been |is |are )?{_GONE}{_FOR}"),
-    ("quota", r"(?:your )?credit balance is too low(?: to access the (?:anthropic|claude) api)?"),
     ("quota", r"insufficient[_ ](?:quota|credits?|balance|funds)"),
     ("quota", r"resource has been exhausted(?: \(e\.g\.? check quota\))?|resource_exhausted"),
     ("quota", rf"(?:{_MOD}|all )?(?:credits?|tokens) (?:are |have been )?(?:used up|exhausted)"),
@@ -102,9 +105,6 @@ TERSE: tuple[tuple[OutcomeKind, str], ...] = (
      r"|azure_openai|mistral|groq|xai|deepseek)\w*(?:API_KEY|AUTH|TOKEN)\w*"),
     ("auth", r"로그인(?:이 필요|되어 있지 않|되지 않|이 만료|해 주|하세요)[가-힣]*"),
     ("auth", r"인증(?:에 실패|이 만료|이 필요)[가-힣]*"),
-    ("context-too-long", r"(?:prompt is too long|(?:input|conversation) is too long"
-     r" for (?:the |this )?requested model)(?: for (?:the |this )?requested model)?"
-     r"(?:: [\d,]+ tokens > [\d,]+ maximum)?"),
     ("context-too-long", r"conversation too long|context limit reached"),
     ("overloaded", r"(?:the |selected )?model is (?:overloaded|at capacity)"),
     ("overloaded", r"no capacity available for model \S+(?: on the server)?"),

@@ -110,7 +110,8 @@ def test_one_sentence_more_makes_it_an_answer(notice: str, more: str) -> None:
         ("Missing environment variable: DATABASE_TOKEN", None, None, "auth"),
         ("Missing environment variable: OPENAI_API_KEY.", "auth", None, "auth"),
         ("Input is too long.", None, None, "context-too-long"),
-        ("Prompt is too long", "context-too-long", None, "context-too-long"),
+        ("Prompt is too long", *["context-too-long"] * 3),  # the CLI's own words
+        ("Credit balance is too low", *["quota"] * 3),
         ("Quota exceeded.", "quota", None, "quota"),
         ("Usage limit reached. Resets at 3pm.", "quota", "quota", "quota"),
         ("Rate limit exceeded. Please try again later.", "rate", None, "rate"),
