@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 
 from core.engines.gemini import terminal
-from core.engines.gemini.asking import POLICY, POLICY_FILE, GeminiAcpReader
+from core.engines.gemini.asking import GeminiAcpReader
+from core.engines.gemini.policy import OWN, POLICY_FILE, policy
 from core.engines.gemini.reader import GeminiReader
 from core.model import (
     PERMISSIONS,
@@ -54,9 +55,17 @@ class Gemini:
         if task.files:
             argv += ["--include-directories", task.files_folder]
         files: dict[str, bytes] = {}
+        if task.permission != "full":
+            files[POLICY_FILE] = policy(task.permission).encode()
+            path = f"{task.scratch}/{POLICY_FILE}"
+            argv += ["--admin-policy", path, "--policy", path, "--policy", OWN]
+        trusted = task.trusted_settings
+        if not (trusted or asks):
+            # Its settings are read before its arguments: the project's are left out, and then it
+            # works in the folder all the same (untrusted, it refuses to).
+            argv += ["--skip-trust", "--ignore-env"]
         if asks:
-            files[POLICY_FILE] = POLICY.encode()
-            argv += ["--policy", f"{task.scratch}/{POLICY_FILE}"]
+            pass  # the session is told over the protocol
         elif task.resume:
             argv += ["--resume", task.resume]
         else:
@@ -64,7 +73,7 @@ class Gemini:
         argv += self.config.args
         env = {
             "GEMINI_CLI_NO_RELAUNCH": "true",  # else a second process, deaf to interrupts
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",  # else it refuses an unknown folder
+            "GEMINI_CLI_TRUST_WORKSPACE": "true" if trusted else "false",
             "NO_COLOR": "1",
             "TERM": "xterm-256color",  # else it warns about the terminal
         }

@@ -18,32 +18,6 @@ from core.streams.acp import (
     first_line,
 )
 
-POLICY_FILE = "policy.toml"
-# Beside its own rules, by which reading is free and changing is asked for. Questions of its own and
-# the ways in and out of its plan mode cannot be answered over this protocol; a sub-agent that can
-# change something would be refused without anybody being asked.
-POLICY = """\
-[[rule]]
-toolName = ["ask_user", "enter_plan_mode", "exit_plan_mode"]
-decision = "deny"
-priority = 950
-
-[[rule]]
-toolName = ["write_todos", "update_topic", "list_background_processes", "read_background_output"]
-decision = "allow"
-priority = 900
-
-[[rule]]
-toolName = "invoke_agent"
-argsPattern = "\\"agent_name\\":\\\\s*\\"(codebase_investigator|cli_help)\\""
-decision = "allow"
-priority = 900
-
-[[rule]]
-toolName = "invoke_agent"
-decision = "deny"
-priority = 100
-"""
 _BARRIER = "default"
 
 

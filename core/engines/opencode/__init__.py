@@ -44,6 +44,12 @@ _ASKING: dict[str, Any] = {
     "experimental": {"continue_loop_on_deny": True},  # else a denial ends the run
     "agent": {"title": {"disable": True}},  # else another model call
 }
+# Permissions of an agent are the last word, and a setting may give them to any agent: so below
+# "full" it works as one that no setting knows of.
+_AGENT = "held-to-{}"
+# Its formatters and language servers are programs out of the project's folder.
+_NO_PROGRAMS: dict[str, Any] = {"formatter": False, "lsp": False}
+_WORDS = ("AGENTS.md", "CLAUDE.md")  # read although the project's settings are not
 _TOOL_MS = 30_000  # its own patience with a tool; ours with a Pull ends before
 _TITLE = "Moot"  # a given title saves the extra model call for one
 
@@ -79,6 +85,16 @@ class OpenCode:
         if task.pulls:
             config["mcp"] = {"moot": mcp_server(task.pulls)}
             may["moot_*"] = "allow"
+        agent = "" if task.permission == "full" else _AGENT.format(task.permission)
+        if agent:
+            config["agent"] = {
+                **config.get("agent", {}),
+                agent: {"mode": "primary", "permission": may},
+            }
+            config["default_agent"] = agent
+        if not task.trusted_settings:
+            config["instructions"] = [f"{task.cwd}/{name}" for name in _WORDS]
+            config.update(_NO_PROGRAMS if agent else {})
         env = {
             "OPENCODE_PERMISSION": json.dumps(may),
             # Added to the user's own configuration, which stays in force.
@@ -86,6 +102,9 @@ class OpenCode:
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         }
+        if not task.trusted_settings:
+            # Its files there, plugins, and what it would install beside them.
+            env["OPENCODE_DISABLE_PROJECT_CONFIG"] = "1"
         program = self.config.path or "opencode"
         logs = ("--print-logs", "--log-level", "ERROR")  # else its endless retries are silent
         if asks:
@@ -95,6 +114,7 @@ class OpenCode:
             return Spawn(argv, task.cwd, env=env, dialogue=True)
         argv = (program, "run", "--format", "json", "--thinking", *logs)
         argv += ("--session", task.resume) if task.resume else ("--title", _TITLE)
+        argv += ("--agent", agent) if agent else ()
         if model := task.model or self.config.model:
             argv += ("-m", model)
         prompt = joined_prompt(task.context, task.prompt)
