@@ -130,6 +130,19 @@ async def test_a_skill_of_claude_brings_no_leave(desk: Desk, body: str) -> None:
 
 
 @pytest.mark.parametrize("desk", ["claude"], indirect=True)
+async def test_what_the_project_forbids_claude_stays_forbidden(
+    desk: Desk, claude_home: Path
+) -> None:
+    (claude_home / "settings.json").write_text('{"permissions": {"allow": ["Bash(make *)"]}}')
+    rules = {"deny": ["Read(/secret/**)"], "ask": ["Read(./asked.txt)"]}
+    lay(desk, {SETTINGS: json.dumps({"permissions": rules}),
+               "secret/a.txt": "MARK-1\n", "asked.txt": "MARK-2\n"})  # fmt: skip
+    for name in ("secret/a.txt", "asked.txt"):  # the second is not put to people in plan
+        await desk.ask(f"@@fake read path={name}@@", permission="plan", asks=True)
+    assert "MARK" not in desk.bodies()
+
+
+@pytest.mark.parametrize("desk", ["claude"], indirect=True)
 async def test_claude_takes_its_key_where_the_owner_sends_it(desk: Desk) -> None:
     heard: list[bytes] = []
 

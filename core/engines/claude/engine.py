@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from core.engines.claude import terminal
 from core.engines.claude.asking import user_message
+from core.engines.claude.narrowing import narrowing
 from core.engines.claude.reader import ClaudeReader
 from core.model import (
     EngineConfig,
@@ -29,6 +30,7 @@ _MODES: dict[Permission, str] = {
 _SPACE = uuid.UUID("9d9ad4a6-53b6-4f7e-8a4d-2f1f7d0c7c11")
 _CONTEXT_FILE = "context.md"
 _MCP_FILE = "mcp.json"
+_FORBIDDEN_FILE = "forbidden.json"
 _TOOL_MS = 30_000  # its own patience with a tool; ours with a Pull ends before
 
 # CLAUDE.md, what it imports and .claude/rules, of folders that are given to it.
@@ -82,6 +84,9 @@ class Claude:
         if task.files:
             argv += ["--add-dir", task.files_folder]
         files: dict[str, bytes] = {}
+        if not task.trusted_settings and (forbidden := narrowing(task.cwd)):
+            files[_FORBIDDEN_FILE] = forbidden
+            argv += ["--settings", f"{task.scratch}/{_FORBIDDEN_FILE}"]
         if task.pulls:
             # Beside the user's own servers. Written to a private file: argv is for all to see.
             files[_MCP_FILE] = mcp_config(task.pulls)
