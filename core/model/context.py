@@ -155,15 +155,15 @@ class Parity:
 class Project:
     """Where a channel's engines work: an absolute path, and what they may do there.
 
-    ``own`` folders belong to Moot and are made on demand; others must exist. ``set_by`` is the table
-    of the settings that says what they may do ("": none does).
+    ``own`` folders belong to Moot and are made on demand; others must exist. ``set_by`` is the
+    table of the settings that says what they may do ("": none does). ``trust_settings``: what the
+    folder holds of an engine's own settings (hooks, servers, helpers, environment) counts.
     """
 
     name: str
     path: str
     permission: Permission = "plan"
     own: bool = False
-    # What the folder holds of an engine's own settings (hooks, servers, helpers, environment) counts.
     trust_settings: bool = False
     set_by: str = field(default="", compare=False)
 
