@@ -154,6 +154,8 @@ def of_questions(request_id: str, params: object) -> Ask | JsonObject:
     asked = list_of(params, "questions")
     ids = [text_of(q, "id") for q in asked]
     secret = [get(q, "isSecret") is True for q in asked]
+    if not any(text_of(q, "question").strip() for q in asked):  # nothing that could be answered
+        return {"answers": {name: note(NOBODY) for name in ids}}
     open_ids = [name for name, hidden in zip(ids, secret, strict=True) if not hidden]
     closed: JsonObject = {
         name: note(NO_SECRETS) for name, hidden in zip(ids, secret, strict=True) if hidden

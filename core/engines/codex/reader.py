@@ -273,6 +273,10 @@ class CodexReader(LineReader):
             self._out.append({"id": raw_id, "error": missing})
             return
         request_id = json.dumps(raw_id)
+        if request_id in self._open:  # a yes would go with what it was not said to
+            twice = {"code": -32600, "message": "something else with this id still waits"}
+            self._out.append({"id": raw_id, "error": twice})
+            return
         found = known(request_id, cast("JsonObject", params) if isinstance(params, dict) else {})
         if isinstance(found, Ask):
             self._open[request_id] = (raw_id, found)
