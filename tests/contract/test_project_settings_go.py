@@ -30,7 +30,6 @@ PROGRAMS = {
 }
 FILES = {
     ".gemini/settings.json": json.dumps(PROGRAMS),
-    ".env": "GOOGLE_GENAI_API_VERSION=moved\n",
     "GEMINI.md": "MARK-OF-PROJECT\n",
 }
 

@@ -63,7 +63,7 @@ class Gemini:
         if not (trusted or asks):
             # Its settings are read before its arguments: the project's are left out, and then it
             # works in the folder all the same (untrusted, it refuses to).
-            argv += ["--skip-trust", "--ignore-env"]
+            argv.append("--skip-trust")
         if asks:
             pass  # the session is told over the protocol
         elif task.resume:
