@@ -139,8 +139,9 @@ class Spawn:
     In a ``dialogue`` it stays open: what the reader has to send (``Reader.to_send``) is written
     after ``stdin`` and after everything that is read, until the reader has settled.
 
-    ``env`` is what the engine adds to the allow-listed environment; ``files`` are written below
-    ``scratch`` before the start (relative name -> bytes).
+    ``env`` is what the engine adds to the allow-listed environment; ``unset`` are variables that
+    are empty where the host sets none, so that no file of the project gives them a value;
+    ``files`` are written below ``scratch`` before the start (relative name -> bytes).
     """
 
     argv: tuple[str, ...]
@@ -149,6 +150,7 @@ class Spawn:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     dialogue: bool = False
+    unset: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,34 @@ async def test_gemini_starts_nothing_of_the_project(desk: Desk, permission: str)
 
 
 @gemini
+@pytest.mark.parametrize("file", [".gemini/.env", ".env"])
+async def test_gemini_sends_the_key_nowhere_else(desk: Desk, file: str) -> None:
+    """Beside the project's file nothing names an address here, as for most users."""
+    heard = asyncio.Event()
+
+    async def listen(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.set()
+        writer.close()
+
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    lay(desk, {file: f"GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:{port}\n"})
+    env = desk.homes.env("gemini")
+    del env["GOOGLE_GEMINI_BASE_URL"]
+    desk.homes.env = lambda _: env  # type: ignore[method-assign]
+    async with server:
+        asked = asyncio.ensure_future(
+            desk.ask("@@fake plain@@", limits=Limits(idle_s=8, total_s=8, trouble_s=4))
+        )
+        sent = asyncio.ensure_future(heard.wait())
+        await asyncio.wait({asked, sent}, return_when=asyncio.FIRST_COMPLETED)
+        sent.cancel()
+        asked.cancel()
+        await asyncio.wait({asked, sent})
+    assert not heard.is_set()
+
+
+@gemini
 @pytest.mark.parametrize("permission", ["plan", "edit"])
 async def test_gemini_has_no_way_into_its_mode_without_limits(
     desk: Desk, permission: str, monkeypatch: pytest.MonkeyPatch

@@ -29,6 +29,14 @@ _MODES: dict[Permission, str] = {
     "edit": "auto_edit",
     "full": "yolo",
 }
+# What a `.env` of the project could say of where requests go and what runs, in a folder that is
+# worked in as if it were trusted. A variable that is there already, though empty, is left alone.
+_NOT_BY_PROJECT = (
+    *("GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "CODE_ASSIST_ENDPOINT"),
+    *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"),
+    *("NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED"),
+    *("GEMINI_SYSTEM_MD", "GEMINI_WRITE_SYSTEM_MD", "GEMINI_SANDBOX", "SANDBOX"),
+)
 _SPACE = uuid.UUID("5f5a9f8e-6d0e-4f7d-8f63-1c7f3f0f8a42")
 
 
@@ -78,7 +86,8 @@ class Gemini:
             "TERM": "xterm-256color",  # else it warns about the terminal
         }
         prompt = b"" if asks else joined_prompt(task.context, task.prompt)
-        return Spawn(tuple(argv), task.cwd, prompt, env, files, dialogue=asks)
+        unset = () if trusted else _NOT_BY_PROJECT
+        return Spawn(tuple(argv), task.cwd, prompt, env, files, dialogue=asks, unset=unset)
 
     def reader(self, task: EngineTask) -> GeminiReader | GeminiAcpReader:
         """See ``core.ports.Engine``."""

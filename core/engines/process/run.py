@@ -128,6 +128,8 @@ def _planned(
     if isinstance(plan, HttpCall):
         return plan
     env = child_environment(environ, engine.env_names, plan.env, task.run_id)
+    for name in plan.unset:
+        env.setdefault(name, "")
     if task.pulls is not None:
         bypass_proxy(env, task.pulls.url)
     return prepare(plan, task, env)
