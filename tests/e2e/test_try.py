@@ -136,8 +136,10 @@ async def test_the_room_says_where_the_engine_works(tmp_path):
         await terminal.sees("claude answers here")
         await terminal.sees("[projects.mine]")
     project = f'[projects.x]\npath = "{tmp_path}"\nchannels = ["console:general"]'
+    project += '\npermission = "full"'
     async with trying(tmp_path, f'default = "claude"\n{project}') as terminal:
-        await terminal.sees("plan).")
+        await terminal.sees("🔒")
+        await terminal.sees("full")
 
 
 async def test_after_kill_9_the_thread_is_there_and_its_question_is_answered(tmp_path):
