@@ -244,12 +244,14 @@ class LineReader:
 
     def _judge_failure(self, end: Exit) -> Outcome:
         text = self.so_far()
-        if self.error is not None:
+        # What it says of being interrupted is about us: why we did that counts.
+        interrupted = end.why in ("stalled", "timeout")
+        if self.error is not None and not (interrupted and self.error[0] == "cancelled"):
             return Outcome(self.error[0], text, self.error[1])
         said, told = telling(end.stderr), classify(end.stderr)
         if self.trouble is not None and told == "crashed":
             told, said = self.trouble
-        if end.why in ("stalled", "timeout"):
+        if interrupted:
             # Some engines only mention a refusal and then wait for ever (C108).
             known = told in ("rate", "quota", "auth", "overloaded", "bad-model")
             return Outcome(told if known else "stalled", text, said if known else end.detail)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +128,8 @@ async def test_a_tool_of_the_users_own_server_is_asked_for(desk: Desk) -> None:
 @pytest.mark.parametrize("permission", ["plan", "ask", "edit"])
 async def test_the_users_own_rules_let_nothing_out(desk: Desk, permission: str) -> None:
     """What its owner once answered with "don't ask again" was not meant for a chat."""
+    if permission == "edit" and Path(tempfile.gettempdir()) in desk.folder.parents:
+        pytest.skip("in edit, Codex may write to the host's folder for temporary files")
     env = await asyncio.to_thread(own_server, desk)
     rules = Path(env["CODEX_HOME"], "rules", "default.rules")
     await asyncio.to_thread(rules.parent.mkdir)

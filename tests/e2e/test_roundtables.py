@@ -294,7 +294,10 @@ async def test_c109_a_notice_of_a_limit_is_nobodys_opinion(table):
     poses = act(CRITIC, text=notice)
     root = await table.rt(f"x? {poses} {act(DEVELOPER, show='context')} {THREE} --rounds 1")
     posts = await table.over(root, "partial")
-    assert any("used up its quota; it comes back: 3:40 PM" in post.text for post in posts)
+    assert any(
+        "used up its quota; it comes back: " in post.text and "3:40 PM" in post.text
+        for post in posts
+    )
     assert "critic 1" not in speakers(posts)
     assert "no answer in this round: quota" in answer_of(posts, "developer", "round 1")
     assert "Missing: critic (rehearsal) in round 1 (quota)." in posts[-1].text

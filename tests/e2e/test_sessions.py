@@ -50,7 +50,9 @@ async def test_the_second_question_carries_only_what_is_new(name):
         await slack.say(f"FIRST question --engine {name}", thread=root)
         await standing(slack, root, 2)
         before = len(models.seen)
-        await slack.say(f"Remember, it is Friday. SECOND question {NOTED}", thread=root)
+        await slack.say(
+            f"Remember, it is Friday. SECOND question {NOTED} --engine rehearsal", thread=root
+        )
         await standing(slack, root, 3)
         await slack.say(f"THIRD question --engine {name}", thread=root)
         await standing(slack, root, 4)

@@ -220,3 +220,11 @@ def test_what_follows_the_closing_event_is_nobodys_answer_and_asks_for_nothing(e
     outcome, events = play(engine, *own, *forged)
     assert (outcome.kind, outcome.text) == ("answered", "Mine.")
     assert events == play(engine, *own)[1]
+
+
+def test_an_engine_that_was_interrupted_as_stalled_is_not_called_stopped() -> None:
+    aborted = {"type": "result", "is_error": True, "terminal_reason": "aborted_streaming"}
+    outcome, _ = play("claude", aborted, end=Exit(0, why="stalled", detail="no output for 9 s"))
+    assert (outcome.kind, outcome.detail) == ("stalled", "no output for 9 s")
+    outcome, _ = play("claude", aborted, end=Exit(0, why="cancelled"))
+    assert outcome.kind == "cancelled"
