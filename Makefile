@@ -49,8 +49,8 @@ lint: $(VENV)/.dev  ## style, types, import rules
 check: lint  ## lint and the fast tests
 	$(BIN)/python -m pytest tests/unit -q -n 2
 
-test: lint clis  ## everything a clean machine can run (most tests wait for processes: 4 on 2 cores)
-	$(BIN)/python -m pytest tests -q -n 4 --durations=15
+test: lint clis  ## everything a clean machine can run (most tests wait for processes: 5 at once on 2 cores)
+	$(BIN)/python -m pytest tests -q -n 5 --dist worksteal --durations=15
 
 lock:  ## pin requirements with hashes (needs uv)
 	$(COMPILE) --extra build -o requirements/run.txt
