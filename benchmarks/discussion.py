@@ -326,7 +326,7 @@ async def playing(folder: Path, setup: Setup, theatre: Theatre) -> AsyncIterator
 
         def begin() -> Conversation:
             made = messages.open_conversation(KEY, direct=False, in_thread=False, now=time.time())
-            messages.set_engaged(made.id)
+            places.set_engaged(made.id)
             places.set_public(KEY, public=True)
             write_elsewhere(data, made)
             return messages.get_conversation(made.id)

@@ -35,7 +35,7 @@ from bridge.replies import remind
 from bridge.secrets import reply_without_secrets, without_secrets
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
-from core.records import changes, erasure, filing, messages, outbox, turns
+from core.records import changes, erasure, filing, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
 
@@ -239,7 +239,7 @@ class _Taken:
             return
         try:
             self.intake.door.check(event.author)
-            messages.set_engaged(conversation.id)
+            places.set_engaged(conversation.id)
             command, text = typed or bare_word(event) or ("ask", event.text)
             intention = parse(command, text, self.policy.names)
             reply = self.acts.act(intention, conversation, message_id)
@@ -352,7 +352,7 @@ class _Taken:
     def _start_by_command(self, intention: Ask | Convene) -> Reply:
         """A command has no message of its own: a header says in the thread who asked what."""
         conversation = self._open()
-        messages.set_engaged(conversation.id)
+        places.set_engaged(conversation.id)
         text = intention.prompt if isinstance(intention, Ask) else intention.topic
         spoken = ChatEvent(
             key=conversation.key,

@@ -24,7 +24,7 @@ from core.model import (
     Reply,
     Scene,
 )
-from core.records import findings, ledger, links, messages, outbox, plans, pointed
+from core.records import findings, ledger, links, messages, outbox, places, plans, pointed
 from core.words import literal
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class TeamActs:
             made = messages.open_conversation(
                 key, direct=self.here.direct, in_thread=False, now=self.now
             )
-            messages.set_engaged(made.id)
+            places.set_engaged(made.id)
             home = made.id
         return Origin(self.scene.project.name, home, self.message_id)
 

@@ -79,25 +79,6 @@ def open_conversation(
     return to_conversation(row)
 
 
-def set_root(conversation_id: int, root: str) -> None:
-    """The first post has opened the thread; one that has a root keeps it."""
-    row = ConversationRow.get_by_id(conversation_id)
-    if row.root is None:
-        key = ConversationKey(row.chat, row.space, row.channel, root)
-        twin = row.id if find_conversation(key) else 0
-        ConversationRow.change(row.id, root=root, twin=twin)
-
-
-def set_engaged(conversation_id: int) -> None:
-    """Moot takes part in this conversation from now on."""
-    ConversationRow.change(conversation_id, engaged=True)
-
-
-def set_caught_up(conversation_id: int) -> None:
-    """The thread's earlier messages have been read (or cannot be)."""
-    ConversationRow.change(conversation_id, caught_up=True)
-
-
 # A thread's history may have brought a message first, without an event.
 _same_message = Prepared(
     MessageRow,

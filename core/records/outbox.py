@@ -10,7 +10,8 @@ from typing import cast
 from peewee import fn
 
 from core.model import Button, Conversation, Outgoing, OutgoingKind, OutgoingOp
-from core.records.messages import set_root, to_conversation
+from core.records.messages import to_conversation
+from core.records.places import set_root
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, OutboxRow
 

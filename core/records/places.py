@@ -1,9 +1,9 @@
-"""What holds of a conversation as a place: its mode, and who can read it."""
+"""What holds of a conversation as a place: its thread, its mode, and who can read it."""
 
 from __future__ import annotations
 
 from core.model import Conversation, ConversationKey
-from core.records.messages import to_conversation
+from core.records.messages import find_conversation, to_conversation
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow
 
@@ -12,6 +12,25 @@ def by_id(conversation_id: int) -> Conversation | None:
     """The conversation of that id, if there is one: a button may name any."""
     row = ConversationRow.get_or_none(ConversationRow.id == conversation_id)
     return to_conversation(row) if row is not None else None
+
+
+def set_root(conversation_id: int, root: str) -> None:
+    """The first post has opened the thread; one that has a root keeps it."""
+    row = ConversationRow.get_by_id(conversation_id)
+    if row.root is None:
+        key = ConversationKey(row.chat, row.space, row.channel, root)
+        twin = row.id if find_conversation(key) else 0
+        ConversationRow.change(row.id, root=root, twin=twin)
+
+
+def set_engaged(conversation_id: int) -> None:
+    """Moot takes part in this conversation from now on."""
+    ConversationRow.change(conversation_id, engaged=True)
+
+
+def set_caught_up(conversation_id: int) -> None:
+    """The thread's earlier messages have been read (or cannot be)."""
+    ConversationRow.change(conversation_id, caught_up=True)
 
 
 def set_mode(conversation_id: int, mode: str) -> None:

@@ -7,6 +7,7 @@ with the agent (no ``fs`` and no ``terminal`` capability): it works itself, and 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, ClassVar, Literal, cast
@@ -24,7 +25,7 @@ _NO_METHOD = -32601
 Stage = Literal["initialize", "session", "prompt"]
 
 
-class AcpReader(LineReader):
+class AcpReader(LineReader, ABC):
     """See ``core.ports.Reader``. A subclass says how its agent opens a session and what it means.
 
     Attributes:
@@ -81,9 +82,9 @@ class AcpReader(LineReader):
         """What is asked."""
         return joined_prompt(self.task.context, self.task.prompt).decode()
 
+    @abstractmethod
     def request_of(self, request_id: str, params: JsonObject) -> EngineRequest:
         """What people are to decide; ``params`` are those of ``session/request_permission``."""
-        raise NotImplementedError
 
     def failure(self, stage: Stage, error: JsonObject) -> tuple[OutcomeKind, str]:
         """What a JSON-RPC error means, and its words."""

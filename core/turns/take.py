@@ -16,7 +16,7 @@ from core.model import (
     Step,
     TurnState,
 )
-from core.records import messages
+from core.records import messages, places
 from core.redact import redact
 from core.table import next_steps, speaker
 from core.turns.files import Files
@@ -209,7 +209,7 @@ async def _catch_up(conversation: Conversation, house: House) -> tuple[str, ...]
             for item in said
         ]
         messages.add_history(conversation.id, conversation.key.chat, clean)
-        messages.set_caught_up(conversation.id)
+        places.set_caught_up(conversation.id)
 
     await house.records.do(write)
     return ()

@@ -31,7 +31,7 @@ from core.model import (
     Topic,
     Usage,
 )
-from core.records import messages, topics
+from core.records import messages, places, topics
 from core.records.tables import SummarisedRow, SummaryRow, UsageRow
 from core.records.thread import Records
 from core.records.usage import Purse
@@ -74,7 +74,7 @@ class Memory:
     async def say(self, count: int, text: str = "Message {n} is about table {n}.", first: int = 1):
         def write() -> None:
             here = messages.open_conversation(KEY, direct=False, in_thread=False, now=1.0)
-            messages.set_engaged(here.id)
+            places.set_engaged(here.id)
             for n in range(first, first + count):
                 event = ChatEvent(
                     KEY,

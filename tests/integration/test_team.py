@@ -8,7 +8,7 @@ import pytest
 
 from bridge.team_acts import say_opened
 from core.model import Author, Outcome, Participant, Step
-from core.records import links, messages, outbox, runs
+from core.records import links, messages, outbox, places, runs
 from core.records.tables import AuditRow, ConversationRow, OutboxRow
 from tests.integration.scenes import claim_oldest
 from tests.integration.test_intake import EVE, POLICY, House, house  # noqa: F401 - a fixture
@@ -176,7 +176,7 @@ async def test_a_branch_forks_is_told_and_comes_back(house):  # noqa: F811
     assert inside.engaged
 
     def opened():
-        messages.set_root(inside.id, "77")
+        places.set_root(inside.id, "77")
         messages.add_answer(
             inside.id, Participant("claude"), "Files, **because**\n- simple", turn_id=1, now=NOW
         )

@@ -22,7 +22,7 @@ from core.model import (
     Participant,
     Subtask,
 )
-from core.records import filing, findings, ledger, links, messages, plans, sessions
+from core.records import filing, findings, ledger, links, messages, places, plans, sessions
 from core.records.tables import ALL_TABLES, AuditRow, ConversationRow, DecisionRow
 from core.records.thread import Records
 from tests.integration.scenes import scene_of
@@ -409,7 +409,7 @@ async def test_a_branch_inherits_what_came_before_its_message(records):
         assert adopted.state == "adopted"
         with pytest.raises(BadInput, match="adopted already"):
             links.end_branch(branch, "discarded", project="p", by=KIM, now=12.0)
-        messages.set_root(made.id, "77")
+        places.set_root(made.id, "77")
         assert messages.find_conversation(ConversationKey("slack", "T", "C1", "77")).id == made.id
         return [action for _, _, action in audited(here)]
 
