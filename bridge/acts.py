@@ -363,7 +363,10 @@ class Acts:
         if not turn.prompt:
             return Reply("The question was deleted.")
         waits = turns.waiting(conversation.id)
-        if any(other.prompt_message_id == turn.prompt_message_id for other in waits):
+        # Its own row ends a moment after the post that tells its end and offers this.
+        over = turn.id if turn.kind == "ask" and outbox.is_offered(turn.id) else 0
+        same = [w.id for w in waits if w.prompt_message_id == turn.prompt_message_id]
+        if set(same) - {over}:
             return Reply("It is being worked on already.")
         if full := self.full(waits):
             return full

@@ -322,15 +322,24 @@ def close_question(turn_id: int, text: str, *, now: float) -> None:
 
 def close_offers(turn_id: int, *, now: float) -> None:
     """The question of a turn was put again: what offers that keeps its words, and no buttons."""
+    for row in _offers(turn_id):
+        if row.text:
+            change_post(row.id, row.text, now=now)
+        OutboxRow.update(buttons="[]").where(OutboxRow.id == row.id).execute()  # closed once
+
+
+def is_offered(turn_id: int) -> bool:
+    """Whether a post offers to put the question of a turn again, which it does once it is over."""
+    return bool(_offers(turn_id))
+
+
+def _offers(turn_id: int) -> list[OutboxRow]:
     offers = [
         f'"{verb}:{turn_id}{end}' for verb, end in (("retry", '"'), ("anyway", '"'), ("other", ":"))
     ]
     shown = [OutboxRow.buttons.contains(offer) for offer in offers]
     posts = (OutboxRow.turn == turn_id) & (OutboxRow.op == "post") & (OutboxRow.state != "dropped")
-    for row in list(OutboxRow.select().where(posts & (shown[0] | shown[1] | shown[2]))):
-        if row.text:
-            change_post(row.id, row.text, now=now)
-        OutboxRow.update(buttons="[]").where(OutboxRow.id == row.id).execute()  # closed once
+    return list(OutboxRow.select().where(posts & (shown[0] | shown[1] | shown[2])))
 
 
 def undelivered() -> tuple[int, int]:

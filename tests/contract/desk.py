@@ -91,8 +91,11 @@ class Desk:
 
         async def on_spawn(pid: int, started: float) -> None:
             assert pid > 1
-            self.environ = psutil.Process(pid).environ()
             assert started > 0
+            until = asyncio.get_running_loop().time() + 10
+            while not self.environ and asyncio.get_running_loop().time() < until:
+                self.environ = psutil.Process(pid).environ()  # empty while it becomes the program
+                await asyncio.sleep(0.005)
 
         verdicts: asyncio.Queue[Verdict] = asyncio.Queue()
 
@@ -102,6 +105,7 @@ class Desk:
                 verdicts.put_nowait(verdict)
 
         self.events.clear()
+        self.environ = {}
         outcome = await run(
             self.engine(),
             task,

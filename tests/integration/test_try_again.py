@@ -11,10 +11,12 @@ from bridge.access import Door
 from bridge.intake import Intake
 from bridge.usage_acts import Counting
 from core.model import Outcome
-from core.records import parked, turns
+from core.records import outbox, parked, turns
 from core.records.tables import OutboxRow, UsageRow
 from core.records.usage import Purse
 from core.spending import Budget
+from core.words import retry_button
+from tests.integration.scenes import claim_oldest
 from tests.integration.test_intake import POLICY, House, house
 
 __all__ = ["house"]  # the fixture
@@ -83,6 +85,21 @@ async def test_try_anyway_wakes_nobody_where_nothing_is_asked(house: House, why:
     told = await press(house, "anyway:1", 2)
     assert told != "Trying again."
     assert await rests(house), told
+
+
+async def test_a_retry_pressed_before_the_turn_has_ended_is_put(house: House) -> None:
+    """The post that offers it is out a moment before the turn's own row has ended."""
+    await house.say("one", at="1", mention=True)
+    await house.records.do(claim_oldest, (), 1.0)
+    assert "already" in await press(house, "retry:1", 1), "nothing was offered: it runs"
+
+    def fail() -> None:
+        outbox.add_post(1, "notice", ("failed",), buttons=(retry_button(1),), turn_id=1, now=1.0)
+
+    await house.records.do(fail)
+    assert await press(house, "retry:1", 2) == "Trying again."
+    assert "already" in await press(house, "retry:1", 3)
+    assert await house.turns() == [("one", "running"), ("one", "queued")]
 
 
 async def used_up(house: House) -> None:
