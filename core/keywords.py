@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 
 _CJK = (
     r"\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"  # Hangul
@@ -55,6 +56,12 @@ def tokens(text: str) -> Iterator[str]:
 def index_text(text: str) -> str:
     """What is stored in the keyword index for ``text``."""
     return " ".join(tokens(text))
+
+
+def context_text(sent_at: float, before: str) -> str:
+    """What is stored of a message's surroundings: its date (UTC), and the message before it."""
+    when = datetime.fromtimestamp(sent_at, UTC)
+    return f"{when:%d %B %Y} {index_text(before)}".lower()
 
 
 def query_terms(text: str) -> tuple[str, ...]:

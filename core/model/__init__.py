@@ -44,7 +44,16 @@ from core.model.engines import (
     Usage,
     Verdict,
 )
-from core.model.memory import EXTRACT, Statement, StatementKind, Topic
+from core.model.memory import (
+    EXTRACT,
+    Mark,
+    MarkKind,
+    MemoryState,
+    Near,
+    Statement,
+    StatementKind,
+    Topic,
+)
 from core.model.places import (
     Attachment,
     Author,
@@ -161,8 +170,12 @@ __all__ = [
     "HttpCall",
     "InRunPull",
     "Limits",
+    "Mark",
+    "MarkKind",
+    "MemoryState",
     "Message",
     "Mode",
+    "Near",
     "Offer",
     "Order",
     "Origin",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.model.memory import Near
 from core.model.work import Conversation, Message, Order, Participant, Permission
 
 Mode = Literal["lite", "standard", "full"]
@@ -217,6 +218,8 @@ class Scene:
         turn_id / prompt_message_id: what is being answered; ``rounds`` > 0 for a roundtable.
         personas: who sits at the table (``reviewer`` makes it a review).
         shown: ids of the messages that the recent conversation may hold.
+        near: what memory found by meaning for ``prompt`` or for the Pull that is answered; ``None``
+            where it was not asked or did not answer in time (keywords only).
     """
 
     conversation: Conversation
@@ -231,6 +234,7 @@ class Scene:
     asker_trusted: bool = False
     personas: tuple[str, ...] = ()
     shown: frozenset[int] = frozenset()
+    near: Near | None = None
 
 
 @dataclass(frozen=True, slots=True)

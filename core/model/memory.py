@@ -35,3 +35,58 @@ class Topic:
         """The first and the last message that it tells of."""
         ids = [number for statement in self.statements for number in statement.ids]
         return min(ids), max(ids)
+
+
+MarkKind = Literal["wrong", "stale"]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Messages whose meaning is near a text, as the vectors have it, nearest first.
+
+    Found by what the index knows of scopes: whoever uses it asks the rows again
+    (``core.records.scope``).
+
+    Attributes:
+        embedder: the name of the model.
+        ids: record ids of messages.
+        cosines: of each, -1 to 1.
+        floor: the cosine that counts as nothing: of the last of a full list, else of the farthest.
+    """
+
+    embedder: str
+    ids: tuple[int, ...] = ()
+    cosines: tuple[float, ...] = ()
+    floor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What somebody said of a message that was recalled; ``at`` in UTC seconds."""
+
+    message_id: int
+    kind: MarkKind
+    by: str
+    note: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """How memory stands, for ``moot memory status`` and ``doctor``.
+
+    Attributes:
+        embedder: the current model's name; "" = keywords only, ``why`` says why.
+        chroma: ready | behind | rebuilding | away | off.
+        messages / vectors / in_chroma: how many of each.
+        jobs: what is still to be embedded, told or dropped.
+        why: what is wrong, in words for people ("" = nothing).
+    """
+
+    embedder: str = ""
+    chroma: Literal["ready", "behind", "rebuilding", "away", "off"] = "off"
+    messages: int = 0
+    vectors: int = 0
+    in_chroma: int = 0
+    jobs: int = 0
+    why: str = ""

@@ -7,7 +7,6 @@ from typing import cast
 
 from peewee import SQL, fn
 
-from core.keywords import index_text
 from core.model import (
     Attachment,
     AuthorKind,
@@ -18,11 +17,11 @@ from core.model import (
     Participant,
     Said,
 )
-from core.records import files, sessions
+from core.records import files, indexing, sessions
 from core.records.changes import is_gone, note_deletion, note_edit
 from core.records.derived import forget
 from core.records.prepared import Prepared
-from core.records.tables import ConversationRow, EventRow, MessageIndex, MessageRow
+from core.records.tables import ConversationRow, EventRow, MessageRow
 
 
 def first_time(event_id: str, now: float) -> bool:
@@ -133,7 +132,7 @@ def add_event(
         addressed=addressed,
         admitted=admitted,
     )
-    _index(row.id, event.text)
+    indexing.put(row.id)
     if admitted:
         files.note(conversation_id, row.id, event.attachments)
     return row.id, True
@@ -162,7 +161,7 @@ def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
             & (MessageRow.platform_id == item.message_id)
         ):
             row = MessageRow.create(**values)
-            _index(row.id, item.text)
+            indexing.put(row.id)
             files.note(conversation_id, row.id, item.attachments)
 
 
@@ -189,7 +188,7 @@ def add_answer(
         interrupted=interrupted,
     )
     if not interrupted:  # what a failed or stopped run said is nobody's word to find again (C109)
-        _index(row.id, text)
+        indexing.put(row.id)
     return row.id
 
 
@@ -220,7 +219,7 @@ def change_text(
     if row is None:
         return None
     MessageRow.update(text=text, edited_at=now).where(MessageRow.id == row.id).execute()
-    _index(row.id, text)
+    indexing.put(row.id)
     forget([row.id])
     files.keep_only(row.id, attachments)
     note_edit(row.conversation_id)
@@ -241,7 +240,7 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
 def erase(message_id: int, now: float) -> None:
     """Take a message's words out of the row, the index and what derives from it."""
     MessageRow.change(message_id, text="", deleted_at=now)
-    MessageIndex.delete().where(MessageIndex.rowid == message_id).execute()
+    indexing.drop(message_id)
     forget([message_id])
     files.forget(message_id)
 
@@ -352,19 +351,6 @@ def is_deleted(message_id: int | None) -> bool:
         .where((MessageRow.id == message_id) & (MessageRow.deleted_at > 0))
         .exists()
     )
-
-
-_unindex = Prepared(
-    MessageIndex, lambda message: MessageIndex.delete().where(MessageIndex.rowid == message)
-)
-_add_to_index = Prepared(
-    MessageIndex, lambda message, body: MessageIndex.insert(rowid=message, body=body)
-)
-
-
-def _index(message_id: int, text: str) -> None:
-    _unindex.run(message=message_id)
-    _add_to_index.run(message=message_id, body=index_text(text))
 
 
 def to_conversation(row: ConversationRow) -> Conversation:

@@ -20,8 +20,9 @@ from tenacity import (
 )
 
 from core.errors import BadSettings
+from core.records import indexing
 from core.records.prepared import meta_of, schema_of
-from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MetaRow
+from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MessageIndex, MessageRow, MetaRow
 
 log = structlog.get_logger()
 
@@ -171,6 +172,7 @@ class Records:
         with self._database.atomic("IMMEDIATE"):
             for table in ALL_TABLES:
                 schema_of(table).create_table(safe=True)
+            self._index_anew()
             for table, field in self._missing():
                 if field.null or field.default is not None:
                     self._add(meta_of(table).table_name, field)
@@ -179,6 +181,19 @@ class Records:
                 schema_of(table).create_indexes(safe=True)
             MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_replace().execute()
         self._check_schema()
+
+    def _index_anew(self) -> None:
+        """The keyword index of an earlier build has other columns: it is made from the messages."""
+        index = meta_of(MessageIndex)
+        kept = {column.name for column in self._database.get_columns(index.table_name)}
+        if kept >= {field.column_name for field in index.sorted_fields} - {"rowid"}:
+            return
+        schema_of(MessageIndex).drop_all()
+        schema_of(MessageIndex).create_table()
+        for row in MessageRow.select(MessageRow.id).where(
+            MessageRow.deleted_at.is_null() & ~MessageRow.interrupted
+        ):
+            indexing.put(row.id)
 
     def _add(self, table: str, field: Any) -> None:
         """Add a column, with its default in the file for the rows that are there."""

@@ -15,7 +15,16 @@ from core.records.tables.chat import (
     OutboxRow,
 )
 from core.records.tables.links import BranchRow, LinkRow
-from core.records.tables.memory import SummarisedRow, SummaryRow, TopicRow
+from core.records.tables.memory import (
+    EmbedderRow,
+    IndexJobRow,
+    MarkRow,
+    ScopeRow,
+    SummarisedRow,
+    SummaryRow,
+    TopicRow,
+    VectorRow,
+)
 from core.records.tables.parked import ParkedRow
 from core.records.tables.plans import (
     ArtifactRow,
@@ -53,6 +62,11 @@ ALL_TABLES: tuple[type[Model], ...] = (
     SummaryRow,
     SummarisedRow,
     TopicRow,
+    ScopeRow,
+    EmbedderRow,
+    VectorRow,
+    IndexJobRow,
+    MarkRow,
     RequestRow,
     GrantRow,
     ParkedRow,
@@ -70,11 +84,14 @@ __all__ = [
     "BudgetToldRow",
     "ConversationRow",
     "DecisionRow",
+    "EmbedderRow",
     "EngineSessionRow",
     "EventRow",
     "FindingRow",
     "GrantRow",
+    "IndexJobRow",
     "LinkRow",
+    "MarkRow",
     "MessageIndex",
     "MessageRow",
     "MetaRow",
@@ -84,6 +101,7 @@ __all__ = [
     "PullRow",
     "RequestRow",
     "RunRow",
+    "ScopeRow",
     "SubtaskRow",
     "SummarisedRow",
     "SummaryRow",
@@ -91,4 +109,5 @@ __all__ = [
     "TopicRow",
     "TurnRow",
     "UsageRow",
+    "VectorRow",
 ]

@@ -112,9 +112,15 @@ class AttachmentRow(Table):
 
 
 class MessageIndex(FTS5Model):
-    """Keyword index: ``rowid`` is the message's id, ``body`` its tokens (core.keywords)."""
+    """Keyword index: ``rowid`` is the message's id; tokens of core.keywords.
+
+    ``body``: the text; ``speaker``: who said it; ``context``: the date, and the message before it
+    in its conversation (so words that are erased or changed there go here, too).
+    """
 
     body = SearchField()
+    speaker = SearchField()
+    context = SearchField()
 
     class Meta:  # pyright: ignore[reportIncompatibleVariableOverride]
         table_name = "message_fts"

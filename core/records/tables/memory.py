@@ -1,10 +1,22 @@
-"""Compressed memory: passes of the summariser, what they covered, and the topics they made."""
+"""Memory: the summariser's passes and topics, and what is known of messages by meaning.
+
+Vectors are kept here, in the transaction's reach; Chroma and what is held in memory are copies of
+them that can be made anew at any time.
+"""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from peewee import AutoField, FloatField, ForeignKeyField, IntegerField, TextField
+from peewee import (
+    AutoField,
+    BlobField,
+    CompositeKey,
+    FloatField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
 
 from core.records.tables.base import Table
 from core.records.tables.chat import ConversationRow
@@ -64,3 +76,85 @@ class TopicRow(Table):
     class Meta:
         table_name = "topic"
         indexes: ClassVar[Any] = ((("conversation", "last_message"), False),)
+
+
+class ScopeRow(Table):
+    """Whose eyes a text is for: a channel, or one private thread of it (``apart``: its row's id).
+
+    Its number is all that Chroma is told of where a vector belongs.
+    """
+
+    id = AutoField()
+    chat = TextField()
+    space = TextField()
+    channel = TextField()
+    apart = IntegerField(default=0)
+
+    class Meta:
+        table_name = "scope"
+        indexes: ClassVar[Any] = ((("chat", "space", "channel", "apart"), True),)
+
+
+class EmbedderRow(Table):
+    """A model (with the recipe of what it is given) that vectors are of; one is current."""
+
+    id = AutoField()
+    name = TextField(unique=True)  # core.memory.embed: model, dimensions, recipe
+    dim = IntegerField()
+    state = TextField(default="building")  # building | current | old
+
+    class Meta:
+        table_name = "embedder"
+
+
+class VectorRow(Table):
+    """The meaning of one item: ``dim`` float16, L2-normalised, little-endian.
+
+    Kept by scope, so that all of a scope are read at once. ``kind``: message | statement | topic.
+    """
+
+    embedder = IntegerField()
+    scope = IntegerField()
+    kind = TextField()
+    item = IntegerField()  # the id of its row
+    vector = BlobField()
+
+    class Meta:
+        table_name = "vector"
+        primary_key = CompositeKey("embedder", "scope", "kind", "item")
+        without_rowid = True
+        indexes: ClassVar[Any] = ((("kind", "item"), False),)
+
+
+class IndexJobRow(Table):
+    """What the vectors and Chroma are still to be told; written with what it is about.
+
+    ``put``: embed the item as it is now, and tell Chroma; ``drop``: it is gone from Chroma, too.
+    """
+
+    id = AutoField()
+    kind = TextField()
+    item = IntegerField()
+    op = TextField()  # put | drop
+    attempts = IntegerField(default=0)
+    at = FloatField()
+
+    class Meta:
+        table_name = "index_job"
+        indexes: ClassVar[Any] = ((("kind", "item"), False),)
+
+
+class MarkRow(Table):
+    """What somebody said of a message that was recalled: it is wrong, or no longer so."""
+
+    id = AutoField()
+    message = IntegerField(index=True)
+    kind = TextField()  # wrong | stale
+    by_key = TextField()
+    by_name = TextField()
+    note = TextField(default="")
+    at = FloatField()
+
+    class Meta:
+        table_name = "mark"
+        indexes: ClassVar[Any] = ((("message", "by_key"), True),)

@@ -1,0 +1,1 @@
+"""Embedders: text becomes vectors whose nearness is nearness of meaning. One file for each."""
