@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from core import filelock
 from core.errors import AlreadyRunning, BadSettings
 
 
@@ -22,20 +22,16 @@ def writers_lock(folder: Path) -> Iterator[None]:
     path = folder / "moot.lock"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = filelock.lock(path)
     except OSError as error:
         raise BadSettings(f"Cannot write to [storage] dir {folder}: {error.strerror}.") from None
+    if handle is None:
+        raise AlreadyRunning(
+            f"Another Moot (process {filelock.signed(path) or 'unknown'}) already uses {folder}. "
+            "Stop it first, or give this one a folder of its own: MOOT__STORAGE__DIR=/some/folder."
+        )
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise AlreadyRunning(
-                f"Another Moot (process {owner}) already uses {folder}. Stop it first, or give "
-                "this one a folder of its own: MOOT__STORAGE__DIR=/some/folder."
-            ) from None
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        filelock.sign(handle, str(os.getpid()))
         yield
     finally:
-        os.close(handle)
+        filelock.let_go(handle)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import os
 import threading
@@ -22,6 +21,7 @@ from typing import Literal
 import psutil
 import structlog
 
+from core import filelock
 from core.engines.process import tree
 
 log = structlog.get_logger()
@@ -70,7 +70,7 @@ class Writers:
             with contextlib.suppress(OSError):
                 if now - path.stat().st_mtime < KEPT_S:
                     continue
-                handle = _locked(path)
+                handle = filelock.lock(path)
                 if handle is not None:
                     path.unlink()  # whoever waits for this very file sees that it is gone
                     os.close(handle)
@@ -124,7 +124,7 @@ class Hold:
             self._over = True
             handles, self._handles = self._handles, {}
         for handle in handles.values():
-            _let_go(handle)
+            filelock.let_go(handle)
 
     def _try(self, session: str) -> Busy | None:
         # The lock first: it knows the runs of other Moots, whose programs name the session too.
@@ -139,7 +139,7 @@ class Hold:
         with self._guard:
             handle = self._handles.pop(session, None)
         if handle is not None:
-            _let_go(handle)
+            filelock.let_go(handle)
 
     def _lock(self, session: str) -> Busy | None:
         if session in self._handles:
@@ -147,7 +147,7 @@ class Hold:
         path = self._writers.path(self._engine, session)
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = _locked(path)
+            handle = filelock.lock(path)
             if handle is None:
                 return Busy("moot")
             left = os.pread(handle, 64, 0).decode(errors="replace")
@@ -155,8 +155,7 @@ class Hold:
                 # Its Moot died, and the run it had started works on.
                 os.close(handle)
                 return Busy("moot")
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, self._run_id.encode(), 0)
+            filelock.sign(handle, self._run_id)
             os.utime(handle)
         except OSError as error:  # no such folder can be made, or it is one without locks
             log.warning("session.unlocked", folder=str(path.parent), error=error.strerror)
@@ -165,7 +164,7 @@ class Hold:
             if not self._over:
                 self._handles[session] = handle
                 return None
-        _let_go(handle)
+        filelock.let_go(handle)
         return None
 
 
@@ -183,32 +182,3 @@ def in_terminal(session: str) -> int:
         if names_it and not tree.has_mark(process.pid):
             return process.pid
     return 0
-
-
-def _locked(path: Path) -> int | None:
-    """An open file with its lock, or ``None`` where another has it. Raises ``OSError``.
-
-    The handle is closed in every child (a server that an agent starts must not keep it). A file
-    that was removed between opening and locking it is another one by now: it is opened anew.
-    """
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(handle).st_ino == path.stat().st_ino:
-                return handle
-        except BlockingIOError:
-            os.close(handle)
-            return None
-        except FileNotFoundError:
-            pass
-        except OSError:
-            os.close(handle)
-            raise
-        os.close(handle)
-
-
-def _let_go(handle: int) -> None:
-    with contextlib.suppress(OSError):
-        os.ftruncate(handle, 0)  # it ended in good order: nobody has to look for its processes
-    os.close(handle)
