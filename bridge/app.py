@@ -39,7 +39,16 @@ from core.control import Slots
 from core.engines.process import Writers
 from core.engines.process import run as run_engine
 from core.memory.summarise import Summariser
-from core.model import Attachment, ConversationKey, EngineInfo, Limits, Participant, Project, Said
+from core.model import (
+    Attachment,
+    ConversationKey,
+    EngineInfo,
+    Limits,
+    Participant,
+    Project,
+    Recall,
+    Said,
+)
 from core.ports import Chat
 from core.records import parked, usage
 from core.records.scrub import Scrubber
@@ -126,6 +135,7 @@ async def running(
             lambda key: project_of(settings, key),
             lambda project: channels_of(settings, project),
             address,
+            lambda key: recall_of(settings, key),
         )
         scrubber = Scrubber(records)
         delivery = Delivery(
@@ -148,6 +158,7 @@ async def running(
             download=download,
             project_of=ground.project_of,
             channels_of=ground.channels_of,
+            recall_of=ground.recall_of,
             sources=all_sources(folder),
             progress=status,
             wake_delivery=delivery.wake,
@@ -264,6 +275,12 @@ def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:
         return listed.channels
     others = (p.channels for name, p in settings.projects.items() if name != project.name)
     return (*listed.channels, *(f"!{channel}" for channels in others for channel in channels))
+
+
+def recall_of(settings: Settings, key: ConversationKey) -> Recall:
+    """What the questions of a channel may draw from at most: its own setting, else everybody's."""
+    channel = settings.channels.get(f"{key.chat}:{key.channel}")
+    return (channel.recall if channel else None) or settings.memory.recall
 
 
 def personas(settings: Settings, shipped: Path) -> frozenset[str]:

@@ -21,6 +21,7 @@ from core.model import (
     Plan,
     PlanState,
     Project,
+    Recall,
     Reply,
     Scene,
 )
@@ -36,11 +37,12 @@ NO_THREAD = "This belongs to a thread: type it in one that Moot takes part in."
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where conversations belong: their project, its channels, and how a thread is reached."""
+    """Where conversations belong: their project, its channels, what they may draw from of these."""
 
     project_of: Callable[[ConversationKey], Project]
     channels_of: Callable[[Project], tuple[str, ...]]
     address: Callable[[ConversationKey, str], str]
+    recall_of: Callable[[ConversationKey], Recall]
 
 
 class TeamActs:
@@ -70,6 +72,7 @@ class TeamActs:
             turn_id=0,
             prompt_message_id=message_id,
             project_channels=ground.channels_of(project),
+            recall=ground.recall_of(key),
             asker_key=self.by.key,
             asker_trusted=author.trusted,
         )

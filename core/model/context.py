@@ -10,6 +10,8 @@ from core.model.memory import Near
 from core.model.work import Conversation, Message, Order, Participant, Permission
 
 Mode = Literal["lite", "standard", "full"]
+Recall = Literal["project", "channel", "conversation"]
+"""What a question draws from at most: its project's public channels, its channel, or itself."""
 Variant = Literal["hosted", "light"]
 """Which of the two packs of a round: engines that run a small local model get the light one."""
 DeliveryMode = Literal["hybrid", "push"]
@@ -214,6 +216,7 @@ class Scene:
         mode: the mode that was asked for, or "".
         project_channels: ``chat:channel`` of the channels that belong to the project; with ``"*"``
             all others belong to it too, but for those that stand here as ``!chat:channel``.
+        recall: what the settings of the channel open at most.
         asker_key / asker_trusted: as on the turn.
         turn_id / prompt_message_id: what is being answered; ``rounds`` > 0 for a roundtable.
         personas: who sits at the table (``reviewer`` makes it a review).
@@ -230,6 +233,7 @@ class Scene:
     rounds: int = 0
     mode: str = ""
     project_channels: tuple[str, ...] = ()
+    recall: Recall = "project"
     asker_key: str = ""
     asker_trusted: bool = False
     personas: tuple[str, ...] = ()

@@ -8,7 +8,8 @@ rows at that moment, so a channel that has just become private is private for th
 - a channel draws also from *public* channels of the same chat and space that belong to the same
   project, if the asker is trusted (a member, not a guest): everybody in the channel could open
   those as well;
-- nothing of a private channel, a direct message or a private thread ever reaches another place.
+- nothing of a private channel, a direct message or a private thread ever reaches another place;
+- the settings can narrow it (``Scene.recall``): to the channel, or to the conversation alone.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ NOT = "!"
 class Shape(NamedTuple):
     """Which parts the rule has for a scene: the same parts make the same SQL.
 
-    ``listed``: named public channels count; ``others``: all public ones but those refused.
+    ``listed``: named public channels count; ``others``: all public ones but those refused;
+    ``alone``: only the conversation itself.
     """
 
     listed: bool = False
     others: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,9 @@ def sight(scene: Scene) -> Sight:
     """What a scene may draw from; it must come from the turn's row."""
     here, key = scene.conversation, scene.conversation.key
     listed, refused = list[str](), list[str]()
-    shape = Shape()
-    if scene.asker_trusted and not here.direct and _of_project(scene):
+    shape = Shape(alone=scene.recall == "conversation")
+    wide = scene.recall == "project" and scene.asker_trusted and not here.direct
+    if wide and _of_project(scene):
         before = f"{key.chat}:"
         channels = scene.project_channels
         listed = [c[len(before) :] for c in channels if c.startswith(before)]
@@ -82,18 +86,26 @@ def rule(
 
     Values or slots (``core.records.prepared``); the names are those of ``Sight.values``.
     """
+    if shape.alone:
+        return ConversationRow.id == here
     place = (ConversationRow.chat == chat) & (ConversationRow.space == space)
     own = place & (ConversationRow.channel == channel)
     allowed = (ConversationRow.id == here) | (own & ~ConversationRow.apart)
-    elsewhere: list[Expression] = []
-    if shape.listed:
-        elsewhere.append(ConversationRow.channel.in_(each(listed)))
-    if shape.others:
-        elsewhere.append(ConversationRow.channel.not_in(each(refused)))
-    if not elsewhere:
+    more = elsewhere(shape, ConversationRow.channel, listed, refused)
+    if more is None:
         return allowed
     public = ConversationRow.public & ~ConversationRow.direct & ~ConversationRow.apart
-    return allowed | (place & public & reduce(or_, elsewhere))
+    return allowed | (place & public & more)
+
+
+def elsewhere(shape: Shape, channel: Any, listed: Any, refused: Any) -> Expression | None:
+    """A condition on the column ``channel``: which others count, if they are public."""
+    parts: list[Expression] = []
+    if shape.listed:
+        parts.append(channel.in_(each(listed)))
+    if shape.others:
+        parts.append(channel.not_in(each(refused)))
+    return reduce(or_, parts) if parts else None
 
 
 def visible(scene: Scene) -> Expression:

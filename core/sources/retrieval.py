@@ -1,7 +1,7 @@
 """What was said before and fits the question: section ``retrieval`` and Pull ``memory``.
 
-Keyword search over every conversation that the question may draw from (``core.records.scope``),
-never over what the recent conversation shows anyway.
+By words and by meaning (``core.memory.find``), over every conversation that the question may draw
+from (``core.records.scope``), never over what the recent conversation shows anyway.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.keywords import query_terms, tokens
+from core.keywords import query_terms
+from core.memory.find import Hit, find
 from core.model import Candidate, Offer, Pull, PulledResult, Scene
-from core.records.search import FEW_MESSAGES, Found, count_visible, search
+from core.records.search import FEW_MESSAGES, count_visible
 from core.sources.port import Source
 from core.sources.recall import belonging, excerpt, told
 
@@ -19,7 +20,6 @@ LOOKED_AT = 60  # hits that are ranked again
 MAX_PUSHED = 12
 MAX_PULLED = 8
 PUSHED_CHARS = 600  # of one hit in a pack; whoever wants all of it pulls it by its number
-NAMED = 0.25  # for what the one person said whom the question names
 
 
 def offer(scene: Scene) -> Offer:
@@ -29,7 +29,7 @@ def offer(scene: Scene) -> Offer:
     if count <= 0:
         return Offer()
     few = count + hidden <= FEW_MESSAGES
-    found = ranked(scene.prompt, search(scene, scene.prompt, LOOKED_AT, few=few))
+    found = find(scene, scene.prompt, LOOKED_AT, scene.near, few=few)
     terms = query_terms(scene.prompt)
     parts = tuple(
         told(one.message, one.conversation, scene, excerpt(one.message, terms, PUSHED_CHARS))
@@ -38,7 +38,8 @@ def offer(scene: Scene) -> Offer:
     many = f"{count:,}" if count <= FEW_MESSAGES else f"more than {FEW_MESSAGES:,}"
     messages = "1 message" if count == 1 else f"{many} messages"
     where = "this channel's conversations"
-    if scene.asker_trusted and scene.project_channels and not scene.conversation.direct:
+    wide = scene.recall == "project" and scene.asker_trusted and scene.project_channels
+    if wide and not scene.conversation.direct:
         where += " and the project's public channels"
     return Offer(
         {
@@ -68,30 +69,12 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
     )
 
 
-def _new(query: str, scene: Scene) -> list[Found]:
+def _new(query: str, scene: Scene) -> list[Hit]:
     """The best hits beyond what the scene shows."""
-    return _found(ranked(query, search(scene, query, LOOKED_AT)), scene)[:MAX_PULLED]
+    return _found(find(scene, query, LOOKED_AT, scene.near), scene)[:MAX_PULLED]
 
 
-def ranked(query: str, found: Sequence[Found]) -> list[Found]:
-    """Search hits in the order they are worth telling: score, and who the question names.
-
-    A bonus, never a filter. This is where scores of another index are blended in.
-    """
-    best = max((one.score for one in found), default=0.0) or 1.0
-    asked = set(tokens(query))
-    authors = {one.message.author_name for one in found}
-    names = {author: tuple(tokens(author)) for author in authors}
-    named = {name for name in names.values() if asked.issuperset(name)} - {()}
-    bonus = next(iter(named)) if len(named) == 1 else None
-
-    def worth(one: Found) -> float:
-        return one.score / best + (NAMED if names[one.message.author_name] == bonus else 0.0)
-
-    return sorted(found, key=lambda one: (-worth(one), -one.message.id))
-
-
-def _found(found: Sequence[Found], scene: Scene) -> list[Found]:
+def _found(found: Sequence[Hit], scene: Scene) -> list[Hit]:
     """Without the task itself: the question, what waits behind it, earlier hops of the answer."""
     here = scene.conversation.id
     kept = {m.id for m in belonging([f.message for f in found if f.conversation.id == here], scene)}

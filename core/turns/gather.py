@@ -22,6 +22,7 @@ from core.model import (
     ProjectFacts,
     Pull,
     PulledResult,
+    Recall,
     Scene,
     Turn,
 )
@@ -86,6 +87,7 @@ class Gather:
         *,
         sources: Sequence[Source],
         project_channels: tuple[str, ...] = (),
+        recall: Recall = "project",
         history_messages: int,
         persona_folder: Path,
         notes: Sequence[str] = (),
@@ -111,6 +113,7 @@ class Gather:
             rounds=turn.rounds if turn.kind == "roundtable" else 0,
             mode=turn.mode,
             project_channels=project_channels,
+            recall=recall,
             asker_key=turn.asker_key,
             asker_trusted=turn.asker_trusted,
             personas=tuple(seat.persona for seat in turn.seats),

@@ -25,6 +25,7 @@ from core.model import (
     Participant,
     Permission,
     Project,
+    Recall,
     Run,
     Said,
     Step,
@@ -100,6 +101,10 @@ async def _nowhere(chat: str, attachment: Attachment, limit_bytes: int) -> bytes
     raise ChatRefused(f"there is no {chat} to fetch it from")
 
 
+def _all_of_the_project(_key: ConversationKey) -> Recall:
+    return "project"
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What the turn path needs of the settings. Sizes in characters.
@@ -130,9 +135,9 @@ class Policy:
 class House:
     """Everything a turn needs, put together once by ``bridge.app``.
 
-    ``channels_of`` names the channels of a project, as ``chat:channel``; ``download`` is
-    ``Chat.download`` of the chat of that name. Without ``pulls`` every
-    engine Pulls by markers only.
+    ``channels_of`` names the channels of a project, as ``chat:channel``; ``recall_of`` tells what
+    the settings open for the questions of a channel; ``download`` is ``Chat.download`` of the chat
+    of that name. Without ``pulls`` every engine Pulls by markers only.
     """
 
     records: Records
@@ -151,6 +156,7 @@ class House:
     desk: Desk = field(default_factory=Desk)
     pulls: PullServer | None = None
     purse: Purse = field(default_factory=Purse)
+    recall_of: Callable[[ConversationKey], Recall] = _all_of_the_project
     download: Callable[[str, Attachment, int], Awaitable[bytes]] = _nowhere
 
 

@@ -53,6 +53,7 @@ async def take_turn(
         project,
         sources=house.sources,
         project_channels=house.channels_of(project),
+        recall=house.recall_of(conversation.key),
         history_messages=house.policy.history_messages,
         persona_folder=house.policy.persona_folder,
         notes=notes,

@@ -52,6 +52,7 @@ POLICY = IntakePolicy(
         lambda _key: Project("moot", "", "plan"),
         lambda _project: ("*",),
         lambda key, message: f"https://chat.test/{key.channel}/{key.root}/{message}",
+        lambda _key: "project",
     ),
     tables=Tables(
         Setup((Participant("", "architect"), Participant("", "critic")), 2, TableRules()),
