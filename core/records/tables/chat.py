@@ -91,6 +91,17 @@ MessageRow.add_index(
     )
 )
 
+# Who spoke: their names are listed step by step (core.records.people).
+MessageRow.add_index(
+    MessageRow.index(
+        MessageRow.author_name,
+        MessageRow.author_key,
+        MessageRow.conversation,
+        MessageRow.deleted_at,
+        name="message_speaker",
+    )
+)
+
 
 class AttachmentRow(Table):
     """A file that somebody attached to a message: what the platform says of it, not its bytes."""

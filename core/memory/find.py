@@ -1,0 +1,154 @@
+"""What was said and fits a text: keywords and meaning in one ranking, with what counted.
+
+On the records' thread. What may not be seen is not there: keywords are searched by
+``core.records.search``, and what vectors found is asked of the rows again by its ``fetch``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.memory.names import named
+from core.memory.ranking import RECIPE, Candidate, Ranked, Recipe, rank
+from core.model import Conversation, Mark, Message, Near, Scene
+from core.records import people, search
+from core.records.prepared import Prepared, each, meta_of
+from core.records.tables import MarkRow, MessageRow
+
+CANDIDATES = 200  # of keywords, and of vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that fits, and why.
+
+    Attributes:
+        score: 0 to about 1.5; comparable within one answer only.
+        marks: what people said of it (wrong, stale), oldest first.
+        why: the parts of the score: ``found`` (words and meaning), ``near`` (its neighbours),
+            ``author`` and ``date`` (named in the question); factors: ``age``, ``wrong``, ``stale``.
+    """
+
+    message: Message
+    conversation: Conversation
+    score: float
+    marks: tuple[Mark, ...] = ()
+    why: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+def find(
+    scene: Scene,
+    text: str,
+    limit: int,
+    near: Near | None = None,
+    *,
+    now: float | None = None,
+    recipe: Recipe = RECIPE,
+    few: bool | None = None,
+) -> tuple[Hit, ...]:
+    """The best ``limit`` messages for ``text``, best first; without what ``scene.shown`` holds.
+
+    Args:
+        scene: whose eyes; nothing outside what it may draw from is returned.
+        text: a question, or words.
+        limit: how many at most.
+        near: what vectors found for the same text; ``None``: keywords only.
+        now: the time of the question (UTC seconds).
+        recipe: what counts how much.
+        few: as for ``core.records.search.search``.
+    """
+    now = time.time() if now is None else now
+    by_words = search.search(scene, text, CANDIDATES, few=few)
+    found, cosines = _found(scene, by_words, near)
+    marks = _marks(found)
+    beside = _before(found)
+    candidates = [
+        Candidate(
+            id=number,
+            before=beside.get(number, 0),
+            author=one.message.author_key,
+            sent_at=one.message.sent_at,
+            keyword=one.score,
+            cosine=cosines.get(number),
+            marks=tuple({mark.kind for mark in marks.get(number, ())}),
+        )
+        for number, one in found.items()
+    ]
+    ranked = rank(
+        candidates,
+        recipe,
+        floor=near.floor if near else 0.0,
+        authors=authors(scene, text),
+        now=now,
+    )
+    return tuple(_hit(one, found, marks) for one in ranked[:limit])
+
+
+def authors(scene: Scene, text: str) -> frozenset[str]:
+    """The keys of the people whom a text names, among those whose words may be seen."""
+    known = people.names()
+    called = named(text, {name: (name,) for name in known}, doubtful=True)
+    seen = people.of(scene, called)
+    return named(text, {key: (name,) for key, name in seen.items()})
+
+
+def people_in(text: str) -> tuple[str, ...]:
+    """The display names that a text holds: what ``core.memory.texts.question_of`` leaves out."""
+    known = people.names()
+    return tuple(sorted(named(text, {name: (name,) for name in known}, doubtful=True)))
+
+
+def _found(
+    scene: Scene, by_words: Sequence[search.Found], near: Near | None
+) -> tuple[dict[int, search.Found], dict[int, float]]:
+    """The candidates by id, and the cosines that vectors have of them."""
+    found = {one.message.id: one for one in by_words}
+    if near is None:
+        return found, {}
+    cosines = dict(zip(near.ids, near.cosines, strict=True))
+    for one in search.fetch(scene, [number for number in near.ids if number not in found]):
+        found[one.message.id] = one
+    return found, {number: cosine for number, cosine in cosines.items() if number in found}
+
+
+def _hit(
+    one: Ranked, found: Mapping[int, search.Found], marks: Mapping[int, Sequence[Mark]]
+) -> Hit:
+    said = found[one.id]
+    return Hit(said.message, said.conversation, one.score, tuple(marks.get(one.id, ())), one.why)
+
+
+_marked = Prepared(
+    MarkRow, lambda ids: MarkRow.select().where(MarkRow.message.in_(each(ids))).order_by(MarkRow.at)
+)
+
+
+def _marks(ids: Any) -> dict[int, list[Mark]]:
+    marks: dict[int, list[Mark]] = {}
+    for row in _marked.rows(ids=json.dumps(list(ids))):
+        kind = "wrong" if row.kind == "wrong" else "stale"
+        marks.setdefault(row.message, []).append(
+            Mark(row.message, kind, row.by_name, row.note, row.at)
+        )
+    return marks
+
+
+# The message before each in its conversation; answered from the index ``message_standing``.
+_BEFORE = """
+SELECT m.id, (
+  SELECT p.id FROM message AS p
+  WHERE p.conversation_id = m.conversation_id AND p.deleted_at IS NULL
+    AND (p.sent_at < m.sent_at OR (p.sent_at = m.sent_at AND p.id < m.id))
+  ORDER BY p.sent_at DESC, p.id DESC LIMIT 1
+) FROM message AS m WHERE m.id IN (SELECT value FROM json_each(?))
+"""
+
+
+def _before(ids: Any) -> dict[int, int]:
+    database = meta_of(MessageRow).database
+    rows = database.execute_sql(_BEFORE, (json.dumps(list(ids)),)).fetchall()
+    return {number: before or 0 for number, before in rows}

@@ -1,0 +1,75 @@
+"""Who spoke: display names and keys of those whose words a question may draw from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from typing import Any
+
+from peewee import JOIN, Query
+
+from core.model import Scene
+from core.records.prepared import Prepared, meta_of
+from core.records.scope import Shape, rule, sight
+from core.records.tables import ConversationRow, MessageRow
+
+MAX_NAMES = 5_000  # of all who ever spoke; a name is one step in the index
+
+# A step from each name to the next in the index ``message_speaker``: SELECT DISTINCT reads all.
+_NAMES = """
+WITH RECURSIVE who(name) AS (
+  SELECT min(author_name) FROM message
+  UNION ALL
+  SELECT (SELECT min(author_name) FROM message WHERE author_name > who.name)
+  FROM who WHERE who.name IS NOT NULL
+)
+SELECT name FROM who WHERE name IS NOT NULL AND name != '' LIMIT ?
+"""
+
+
+def names() -> tuple[str, ...]:
+    """The display names of all who ever spoke, each once. To be asked ``of`` before any is told."""
+    database = meta_of(MessageRow).database
+    return tuple(name for (name,) in database.execute_sql(_NAMES, (MAX_NAMES,)).fetchall())
+
+
+def of(scene: Scene, display_names: Collection[str]) -> dict[str, str]:
+    """The name by key of each who bears one of these and said something the scene may draw from."""
+    seen = sight(scene)
+    found: dict[str, str] = {}
+    for name in display_names:
+        for (key,) in _keys.tuples(name=name):
+            if _visible(seen.shape).tuples(name=name, key=key, **seen.values):
+                found[key] = name
+    return found
+
+
+_keys = Prepared(
+    MessageRow,
+    lambda name: (
+        MessageRow.select(MessageRow.author_key).where(MessageRow.author_name == name).distinct()
+    ),
+)
+
+
+@cache
+def _visible(shape: Shape) -> Prepared[MessageRow]:
+    """One message of a person that may be seen, if there is one."""
+
+    def build(
+        name: Any,
+        key: Any,
+        here: Any,
+        chat: Any,
+        space: Any,
+        channel: Any,
+        listed: Any,
+        refused: Any,
+    ) -> Query:
+        theirs = (MessageRow.author_name == name) & (MessageRow.author_key == key)
+        seen = rule(shape, here, chat, space, channel, listed, refused)
+        said = MessageRow.select(MessageRow.id).join(ConversationRow, JOIN.CROSS)
+        place = ConversationRow.id == MessageRow.conversation
+        return said.where(theirs & place & seen & MessageRow.deleted_at.is_null()).limit(1)
+
+    return Prepared(MessageRow, build)
