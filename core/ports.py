@@ -16,6 +16,7 @@ from core.model import (
     EngineTraits,
     Exit,
     HttpCall,
+    Near,
     Outcome,
     Post,
     Posted,
@@ -23,6 +24,7 @@ from core.model import (
     PullAccess,
     Reply,
     Said,
+    Scene,
     Spawn,
     TerminalSession,
     Verdict,
@@ -135,6 +137,23 @@ class PullServer(Protocol):
     def dismiss(self, run_id: str) -> None:
         """The run is over: its token is worth nothing from now on. Harmless when not admitted."""
         ...
+
+
+class Recollect(Protocol):
+    """Asks memory what is near a text by meaning."""
+
+    async def __call__(self, scene: Scene, text: str, *, within_s: float) -> Near | None:
+        """What was said that is near ``text``, of what ``scene`` may draw from.
+
+        ``None`` when there is no answer within ``within_s`` seconds: it is off, still begins, or is
+        slow. Never raises. Whoever uses it asks the rows again (``core.records.search.fetch``).
+        """
+        ...
+
+
+async def no_memory(scene: Scene, text: str, *, within_s: float) -> None:
+    """A ``Recollect`` that finds nothing: keywords only."""
+    del scene, text, within_s
 
 
 class Reader(Protocol):

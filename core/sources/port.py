@@ -30,6 +30,7 @@ class Source:
             exist, and no further. What says no has nothing to note either.
         answer: what one Pull brings. Never raises for what the query holds.
         check: a line for ``doctor``, where there is something to check.
+        by_meaning: whether it looks at ``Scene.near``; then memory is asked before it.
         deadline_s: seconds until ``outside`` work is left behind; it bounds its own children too.
     """
 
@@ -41,4 +42,5 @@ class Source:
     wants: Callable[[Scene], bool] | None = None
     answer: Callable[[Pull, Scene], PulledResult] | None = None
     check: Callable[[], Sequence[Check]] | None = None
+    by_meaning: bool = False
     deadline_s: float = 5.0
