@@ -41,7 +41,7 @@ from core.errors import BadInput
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
 from core.permissions import lowest
-from core.records import messages, outbox, places, runs, turns
+from core.records import messages, outbox, outbox_texts, places, runs, turns
 from core.turns.asked import withdraw_turn
 from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
@@ -102,11 +102,13 @@ class Acts:
         """``render`` as ``core.turns.rounds.Voice``."""
         return self.render(chat, markdown)
 
-    def notice(self, conversation: Conversation, reply: Reply) -> None:
-        """Say something in the thread."""
+    def notice(self, conversation: Conversation, reply: Reply, *, fleeting: bool = True) -> None:
+        """Say something in the thread; what ``said_in`` looks up later is not ``fleeting``."""
         texts = self.render(self.event.key.chat, reply.text)
         buttons = reply_without_secrets(reply).buttons
-        outbox.add_post(conversation.id, "notice", texts, buttons=buttons, now=self.now)
+        outbox.add_post(
+            conversation.id, "notice", texts, buttons=buttons, fleeting=fleeting, now=self.now
+        )
         self.owes = True
 
     def act(
@@ -339,7 +341,7 @@ class Acts:
         text = header_text(turn, runs.runs_of(turn.id))
         texts = self.render(self.event.key.chat, text)
         outbox.change_post(turn.header, texts[0], buttons=stop, now=self.now)
-        outbox.forget_header(turn.id)
+        outbox_texts.forget_header(turn.id)
         decided(turn, "", self.voice, self.now)
         self.owes = True
 

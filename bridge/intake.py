@@ -35,7 +35,7 @@ from bridge.replies import remind
 from bridge.secrets import reply_without_secrets, without_secrets
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
-from core.records import changes, erasure, filing, messages, outbox, places, turns
+from core.records import changes, erasure, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
 from core.words import literal
 
@@ -216,7 +216,7 @@ class _Taken:
             commands = typed is not None and typed[0] != MISSPELT and event.text.startswith("!")
             to_others = event.mentions_others and not commands
             addressed = engaged and event.in_thread and not to_others
-        if (addressed or known) and changes.is_gone(event.key, event.message_id):
+        if (addressed or known) and changes.stays_out(event, known.id if known else 0):
             return
         to_us_by_name = event.mentions_us or event.direct
         allowed = self.intake.door.allows(event.author)
@@ -279,15 +279,17 @@ class _Taken:
 
     def _delete(self) -> None:
         event = self.event
-        ours = erasure.erase_post(event.key, event.message_id, self.now)
-        if ours is not None:
-            self.echo = not ours
-            return
-        message_id = messages.remove(event.key, event.message_id, self.now)
+        if message_id := erasure.asked_in(event.key, event.message_id):
+            erasure.erase(message_id, self.now)
+        else:
+            ours = erasure.erase_post(event.key, event.message_id, self.now)
+            if ours is not None:
+                self.echo = not ours
+                return
+            message_id = messages.remove(event.key, event.message_id, self.now)
         if message_id is None:
             changes.note_gone(event.key, event.message_id, self.now)
         else:
-            filing.withdraw(message_id, self.now)
             for turn in turns.withdraw_prompt(message_id, self.now):
                 self.acts.unquote(turn)
                 asks_no_more(self.acts, turn)
@@ -371,6 +373,7 @@ class _Taken:
                 "header",
                 self.intake.render(self.event.key.chat, asked),
                 title=one_line(text),
+                message_id=message_id,
                 now=self.now,
             )
             self.acts.owes = True

@@ -45,7 +45,7 @@ def remind(acts: Acts, conversation: Conversation, text: str, *, queued: bool) -
     for asked in rows.waiting_in([conversation.id]):
         told = f"⏸️ **#{asked.id}** still waits: {_how(asked)}; {what}."
         if not outbox.said_in(conversation.id, acts.render(acts.event.key.chat, told)[0]):
-            acts.notice(conversation, Reply(told))
+            acts.notice(conversation, Reply(told), fleeting=False)
             return
 
 

@@ -60,7 +60,7 @@ def lowered(acts: Acts, conversation: Conversation, own: Permission | None, *, t
         return
     text = say_lowered(rights)
     if not outbox.said_in(conversation.id, acts.render(acts.event.key.chat, text)[0]):
-        acts.notice(conversation, Reply(text))
+        acts.notice(conversation, Reply(text), fleeting=False)
 
 
 def _rights(acts: Acts) -> Rights:

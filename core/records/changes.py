@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.model import ConversationKey
+from core.model import ChatEvent, ConversationKey
 from core.records.prepared import Prepared
 from core.records.tables import EventRow, MetaRow
 
@@ -39,6 +39,45 @@ def note_gone(key: ConversationKey, platform_id: str, now: float) -> None:
 def is_gone(key: ConversationKey, platform_id: str) -> bool:
     """Whether the message was deleted before it came."""
     return _gone.first(event_id=_gone_id(key, platform_id)) is not None
+
+
+def note_forgotten(what: str, sent_at: float) -> None:
+    """All of a thread or a person up to a time is forgotten: what comes of it late stays out.
+
+    ``what`` is ``thread_of`` or ``person_of``; ``sent_at`` by the platform's clock.
+    """
+    name = f"forgot:{what}"
+    EventRow.insert(event_id=name, at=sent_at).on_conflict_ignore().execute()
+    EventRow.update(at=sent_at).where(
+        (EventRow.event_id == name) & (EventRow.at < sent_at)
+    ).execute()
+
+
+def is_forgotten(
+    conversation_id: int, key: ConversationKey, author_key: str, sent_at: float
+) -> bool:
+    """Whether something said then belongs to a thread or a person that was forgotten since."""
+    names = (thread_of(conversation_id), person_of(key, author_key))
+    rows = (_gone.first(event_id=f"forgot:{name}") for name in names)
+    return any(row is not None and sent_at <= row.at for row in rows)
+
+
+def stays_out(event: ChatEvent, conversation_id: int) -> bool:
+    """Whether what is heard now was deleted, or forgotten, before it came."""
+    author = f"{event.key.chat}:{event.author.id}"
+    return is_gone(event.key, event.message_id) or is_forgotten(
+        conversation_id, event.key, author, event.sent_at
+    )
+
+
+def thread_of(conversation_id: int) -> str:
+    """A thread, as what is forgotten of it is noted."""
+    return f"thread:{conversation_id}"
+
+
+def person_of(key: ConversationKey, author_key: str) -> str:
+    """A person (``"slack:U1"``) in a space, as what is forgotten of them is noted."""
+    return f"person:{key.chat}:{key.space}:{author_key}"
 
 
 _gone = Prepared(EventRow, lambda event_id: EventRow.select().where(EventRow.event_id == event_id))

@@ -1,4 +1,4 @@
-"""An answer of an agent that is deleted in chat is gone here, too.
+"""Messages that are deleted, forgotten or old are gone here, with all that holds their words.
 
 What people say has its id on the platform; an answer has those of its posts. So the way is from a
 post to its run, and from there to the message. Every function is part of its caller's transaction.
@@ -10,10 +10,10 @@ from peewee import SQL
 
 from core.blocks import visible_of
 from core.model import ConversationKey
-from core.records import filing, messages, sessions
+from core.records import messages, outbox_texts, sessions, turns
 from core.records.changes import is_gone, note_deletion
 from core.records.prepared import Prepared
-from core.records.tables import ConversationRow, MessageRow, OutboxRow, RunRow
+from core.records.tables import ConversationRow, MessageRow, OutboxRow, RunRow, TurnRow
 
 _posts = Prepared(
     OutboxRow,
@@ -39,6 +39,54 @@ def erase_post(key: ConversationKey, platform_id: str, now: float) -> bool | Non
     return True
 
 
+def asked_in(key: ConversationKey, platform_id: str) -> int:
+    """The question that a header tells, where that is all the chat has of it; 0: there is none.
+
+    It was asked by command: deleting the header deletes it.
+    """
+    post = _post(key, platform_id)
+    if post is None or post.kind != "header" or not post.message:
+        return 0
+    asked = MessageRow.get_by_id(post.message)
+    return 0 if asked.platform_id or asked.deleted_at is not None else asked.id
+
+
+def erase(message_id: int, now: float, *, aged: bool = False) -> None:
+    """Erase one message, whoever said it: its words, what they became, and whom they were told.
+
+    Of a question the turns forget it, too; those that wait are over, one that runs forgets it in
+    the end. Its answers are messages of their own. ``aged``: it was kept long enough.
+    """
+    row = MessageRow.get_by_id(message_id)
+    run = _run_of(row)
+    if run is not None:
+        _erase(run, now, aged=aged)
+        return
+    messages.erase(message_id, now, aged=aged)
+    if row.turn and row.author_kind == "human":
+        for turn in turns.withdraw_prompt(message_id, now):
+            outbox_texts.forget_header(turn.id)
+    _untell(row, now, aged=aged)
+
+
+def _run_of(row: MessageRow) -> RunRow | None:
+    """The run that said it."""
+    if row.author_kind != "agent" or not row.turn:
+        return None
+    runs = RunRow.select().where(RunRow.turn == row.turn)
+    return next((run for run in runs if said_in(run) == row.id), None)
+
+
+def _untell(row: MessageRow, now: float, *, aged: bool) -> None:
+    """Whoever was told a message does not go on with it."""
+    if aged:
+        sessions.end_aged(row.conversation_id, row.id, row.sent_at)
+    else:
+        outbox_texts.withdraw_fleeting(now)
+        sessions.end_told(row.conversation_id, row.sent_at)
+    note_deletion()
+
+
 def erase_if_gone(key: ConversationKey, platform_id: str, now: float) -> bool:
     """A post has its id now; whether it was deleted before that, and its answer is erased."""
     return is_gone(key, platform_id) and bool(erase_post(key, platform_id, now))
@@ -53,25 +101,21 @@ def _post(key: ConversationKey, platform_id: str) -> OutboxRow | None:
     return None
 
 
-def _erase(run: RunRow, now: float) -> None:
+def _erase(run: RunRow, now: float, *, aged: bool = False) -> None:
+    conversation_id = TurnRow.get_by_id(run.turn_id).conversation_id
     message_id = said_in(run)
     if message_id:
-        messages.erase(message_id, now)
-        filing.withdraw(message_id, now)
+        messages.erase(message_id, now, aged=aged)
     # Its own session worked on it since before it was said. What a parallel round keeps back is in
     # no conversation yet, and stays out.
-    sessions.end_told(run.turn.conversation_id, run.opened_at)
+    if aged:
+        sessions.end_aged(conversation_id, message_id, run.opened_at)
+    else:
+        sessions.end_told(conversation_id, run.opened_at)
+        outbox_texts.withdraw_fleeting(now)
     note_deletion()
-    RunRow.change(run.id, answer="", position="", faults="[]", told=True)
-    mine = OutboxRow.run == run.id
-    OutboxRow.update(state="dropped", error="erased").where(
-        mine & (OutboxRow.kind == "answer") & OutboxRow.state.in_(("due", "kept"))
-    ).execute()
-    # Notices tell what its blocks said, and Moot's own count repeats positions.
-    told = (OutboxRow.turn == run.turn_id) & (OutboxRow.kind == "notice")
-    OutboxRow.update(text="").where(
-        (mine & (OutboxRow.kind == "answer")) | ((mine | told) & (OutboxRow.state == "sent"))
-    ).execute()
+    RunRow.change(run.id, answer="", error="", position="", faults="[]", told=True)
+    outbox_texts.forget_run(run, conversation_id)
 
 
 def said_in(run: RunRow) -> int:

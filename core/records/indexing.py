@@ -52,10 +52,13 @@ def put(message_id: int) -> None:
 def drop(message_id: int) -> None:
     """A message is found no more: its keyword row and its vectors go, Chroma is owed a deletion."""
     _unindex.run(message=message_id)
-    VectorRow.delete().where(
-        (VectorRow.kind == "message") & (VectorRow.item == message_id)
-    ).execute()
-    queue("message", message_id, "drop")
+    drop_vectors("message", message_id)
+
+
+def drop_vectors(kind: str, item: int) -> None:
+    """An item has no meaning any more: its vectors go at once, Chroma is owed a deletion."""
+    VectorRow.delete().where((VectorRow.kind == kind) & (VectorRow.item == item)).execute()
+    queue(kind, item, "drop")
 
 
 def queue(kind: str, item: int, op: str) -> None:

@@ -17,9 +17,8 @@ from core.model import (
     Participant,
     Said,
 )
-from core.records import files, indexing, sessions
-from core.records.changes import is_gone, note_deletion, note_edit
-from core.records.derived import forget
+from core.records import derived, files, indexing, outbox_texts, sessions
+from core.records.changes import is_forgotten, is_gone, note_deletion, note_edit
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageRow
 
@@ -141,16 +140,20 @@ def add_event(
 def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
     """Write a thread's earlier messages; those known already stay as they are.
 
-    What was deleted after the platform was asked for them is not taken in.
+    What was deleted after the platform was asked for them is not taken in, nor is what was
+    forgotten here.
     """
     key = get_conversation(conversation_id).key
     for item in said:
-        if is_gone(key, item.message_id):
+        author = f"{chat}:{item.author.id}"
+        if is_gone(key, item.message_id) or is_forgotten(
+            conversation_id, key, author, item.sent_at
+        ):
             continue
         values = {
             "conversation": conversation_id,
             "platform_id": item.message_id,
-            "author_key": f"{chat}:{item.author.id}",
+            "author_key": author,
             "author_name": item.author.name,
             "author_kind": item.author.kind,
             "text": item.text,
@@ -219,8 +222,10 @@ def change_text(
     if row is None:
         return None
     MessageRow.update(text=text, edited_at=now).where(MessageRow.id == row.id).execute()
+    indexing.drop_vectors("message", row.id)  # of the words that were
     indexing.put(row.id)
-    forget([row.id])
+    derived.forget([row.id])
+    outbox_texts.drop_sent(row.id, row.turn)
     files.keep_only(row.id, attachments)
     note_edit(row.conversation_id)
     return row.id
@@ -232,17 +237,23 @@ def remove(key: ConversationKey, platform_id: str, now: float) -> int | None:
     if row is None:
         return None
     erase(row.id, now)
+    outbox_texts.withdraw_fleeting(now)
     sessions.end_told(row.conversation_id, row.sent_at)
     note_deletion()
     return row.id
 
 
-def erase(message_id: int, now: float) -> None:
-    """Take a message's words out of the row, the index and what derives from it."""
+def erase(message_id: int, now: float, *, aged: bool = False) -> None:
+    """Take a message's words out of the row, the index and what derives from it.
+
+    ``aged``: it is not deleted but was kept long enough (``derived.age``).
+    """
     MessageRow.change(message_id, text="", deleted_at=now)
     indexing.drop(message_id)
-    forget([message_id])
-    files.forget(message_id)
+    if aged:
+        derived.age([message_id])
+    else:
+        derived.erase(message_id, now)
 
 
 def _heard(key: ConversationKey, platform_id: str) -> MessageRow | None:

@@ -29,10 +29,13 @@ def add_post(
     run_id: str | None = None,
     title: str = "",
     keep: bool = False,
+    message_id: int = 0,
+    fleeting: bool = False,
 ) -> int | None:
     """Owe the pieces of a message, in order; buttons go on the last. Returns the last row's id.
 
-    ``keep``: not yet; ``release`` lets them go.
+    ``keep``: not yet; ``release`` lets them go. ``message_id``: whose words it tells, so that they
+    go with it; ``fleeting``: its text is not needed any more once it is posted.
     """
     last = None
     for number, text in enumerate(texts, 1):
@@ -46,6 +49,8 @@ def add_post(
             text=text,
             buttons=dump_buttons(shown),
             title=title,
+            message=message_id,
+            fleeting=fleeting,
             state="kept" if keep else "due",
             created_at=now,
         ).id
@@ -112,16 +117,6 @@ def _owe(target: OutboxRow, op: OutgoingOp, now: float, **values: str) -> None:
         created_at=now,
         **values,
     )
-
-
-def forget_header(turn_id: int) -> None:
-    """Keep no text of a turn's header that was sent: the question it quotes was deleted."""
-    OutboxRow.update(text="", title="").where(
-        (OutboxRow.turn == turn_id) & (OutboxRow.kind == "header") & (OutboxRow.state != "due")
-    ).execute()
-    OutboxRow.update(title="").where(
-        (OutboxRow.turn == turn_id) & (OutboxRow.kind == "header")
-    ).execute()
 
 
 _withdraw = Prepared(
@@ -250,9 +245,11 @@ def _known(conversation: Conversation) -> frozenset[str]:
 
 def mark_sent(outbox_id: int, message_id: str, root: str | None, now: float) -> None:
     """The platform has it. ``root`` names the thread if this post opened one."""
-    OutboxRow.change(outbox_id, state="sent", message_id=message_id, sent_at=now, tried_at=None)
+    row = OutboxRow.get_by_id(outbox_id)
+    values = {"state": "sent", "message_id": message_id, "sent_at": now, "tried_at": None}
+    OutboxRow.change(outbox_id, **values, **({"text": ""} if row.fleeting else {}))
     if root is not None:
-        set_root(OutboxRow.get_by_id(outbox_id).conversation_id, root)
+        set_root(row.conversation_id, root)
 
 
 def mark_busy(outbox_id: int, due_at: float, tried_at: float | None) -> None:
@@ -272,7 +269,9 @@ def mark_unsure(outbox_id: int, due_at: float) -> None:
 
 def mark_dead(outbox_id: int, why: str) -> None:
     """It will never work; kept with the reason."""
-    OutboxRow.change(outbox_id, state="dead", error=why, tried_at=None)
+    fleeting = OutboxRow.get_by_id(outbox_id).fleeting
+    values = {"state": "dead", "error": why, "tried_at": None}
+    OutboxRow.change(outbox_id, **values, **({"text": ""} if fleeting else {}))
 
 
 def says_already(conversation_id: int, text: str, run_id: str) -> bool:

@@ -280,6 +280,24 @@ def end_told(conversation_id: int, sent_at: float) -> int:
     return len(told)
 
 
+def end_aged(conversation_id: int, message_id: int, sent_at: float) -> int:
+    """A message was kept long enough: the sessions of its conversation that were told it end.
+
+    Those are the ones that were there when it was written, and those that it was told to since.
+    """
+    live = EngineSessionRow.select().where(
+        (EngineSessionRow.conversation == conversation_id) & (EngineSessionRow.state == "live")
+    )
+    told = [
+        row.id
+        for row in live
+        if row.opened_at <= sent_at + CLOCKS_APART_S or message_id in load_known(row.known).messages
+    ]
+    for session_id in told:
+        _end(session_id, "erased")
+    return len(told)
+
+
 def _of_others(known: Known) -> bool:
     """Whether it was told, or perhaps told, what other conversations hold."""
     return any(name in FROM_OTHERS for name in (*known.sections, *known.perhaps))

@@ -90,6 +90,14 @@ MessageRow.add_index(
         name="message_standing",
     )
 )
+# What was hidden and is still to be erased (``core.records.eraser``): mostly nothing.
+MessageRow.add_index(
+    MessageRow.index(
+        MessageRow.id,
+        where=SQL("deleted_at IS NOT NULL AND text != ''"),
+        name="message_hidden",
+    )
+)
 
 # Who spoke: their names are listed step by step (core.records.people).
 MessageRow.add_index(
@@ -156,6 +164,10 @@ class OutboxRow(Table):
     conversation = ForeignKeyField(ConversationRow, backref="outbox")
     turn = IntegerField(null=True)
     run = TextField(null=True)
+    # The message whose words it tells (0: none): they go with it. ``fleeting``: what answers a
+    # command may tell words of any message, so its text is kept only until it is posted.
+    message = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
+    fleeting = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
     op = TextField(default="post")  # post | edit | delete
     kind = TextField()  # answer | notice | header | pull | status
     target = IntegerField(null=True)  # edit, delete: the outbox row whose message is meant
@@ -179,7 +191,14 @@ class OutboxRow(Table):
 OutboxRow.add_index(
     OutboxRow.index(OutboxRow.state, OutboxRow.conversation, OutboxRow.id, name="outbox_due")
 )
+# Where a run's answer stands.
+OutboxRow.add_index(
+    OutboxRow.index(OutboxRow.run, where=OutboxRow.run.is_null(False), name="outbox_run")  # noqa: FBT003
+)
 # Which post was deleted in chat.
 OutboxRow.add_index(
     OutboxRow.index(OutboxRow.message_id, where=(OutboxRow.message_id != ""), name="outbox_message")
+)
+OutboxRow.add_index(
+    OutboxRow.index(OutboxRow.message, where=(OutboxRow.message != 0), name="outbox_made_from")
 )

@@ -48,6 +48,7 @@ TurnRow.add_index(
     )
 )
 TurnRow.add_index(TurnRow.index(TurnRow.state, TurnRow.id, name="turn_by_state"))
+TurnRow.add_index(TurnRow.index(TurnRow.prompt_message, name="turn_of_prompt"))
 
 
 class RunRow(Table):

@@ -1,0 +1,60 @@
+"""Texts of posts go when the words they tell do; the posts in the chat are the platform's.
+
+Every function is part of its caller's transaction.
+"""
+
+from __future__ import annotations
+
+from core.records.tables import OutboxRow, PullRow, RequestRow, RunRow, TurnRow
+
+UNSURE = "*A message that stood here may have been deleted meanwhile. Ask again.*"
+_KEPT = OutboxRow.state.not_in(("due", "kept"))
+
+
+def forget_header(turn_id: int) -> None:
+    """Keep no text of a turn's header that was sent: the question it quotes was deleted."""
+    header = (OutboxRow.turn == turn_id) & (OutboxRow.kind == "header")
+    OutboxRow.update(text="").where(header & (OutboxRow.state != "due")).execute()
+    OutboxRow.update(title="").where(header).execute()
+
+
+def drop_sent(message_id: int, turn_id: int | None) -> None:
+    """A message was edited: what was posted with its words as they were is not kept."""
+    made = (OutboxRow.message == message_id) & (OutboxRow.message != 0)
+    if turn_id:
+        made |= (OutboxRow.turn == turn_id) & (OutboxRow.kind == "header")
+    OutboxRow.update(text="", title="").where(made & _KEPT).execute()
+
+
+def withdraw_fleeting(now: float) -> None:
+    """What answers a command may tell any message: one that still waits is not sent any more."""
+    OutboxRow.update(text=UNSURE).where(
+        (OutboxRow.state == "due") & (OutboxRow.fleeting == 1) & (OutboxRow.created_at <= now)
+    ).execute()
+
+
+def forget_run(run: RunRow, conversation_id: int) -> None:
+    """Nothing that was posted of a run stays: its answer, its lookups, what it asked people.
+
+    Notices of its turn tell what its blocks said, and Moot's own count repeats positions. What is
+    not posted yet of the answer is dropped.
+    """
+    here = OutboxRow.conversation == conversation_id
+    mine = here & (OutboxRow.run == run.id)
+    OutboxRow.update(state="dropped", error="erased").where(
+        mine & OutboxRow.kind.in_(("answer", "pull")) & OutboxRow.state.in_(("due", "kept"))
+    ).execute()
+    told = here & (OutboxRow.turn == run.turn_id) & (OutboxRow.kind == "notice")
+    of_answer = mine & OutboxRow.kind.in_(("answer", "pull"))
+    OutboxRow.update(text="").where(
+        of_answer | ((mine | told) & (OutboxRow.state == "sent"))
+    ).execute()
+    if TurnRow.get_by_id(run.turn_id).state in ("queued", "held", "running", "parked"):
+        return  # the steps to come still go by these
+    PullRow.update(query="", note="").where(PullRow.run == run.id).execute()
+    asked = (RequestRow.run == run.id) & (RequestRow.state != "waiting")
+    posts = RequestRow.select(RequestRow.post).where(asked)
+    OutboxRow.update(buttons="[]").where(OutboxRow.id.in_(posts)).execute()
+    RequestRow.update(about="", detail="", questions="[]", answers="[]", note="").where(
+        asked
+    ).execute()
