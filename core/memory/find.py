@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.memory.dates import spans
 from core.memory.names import named
 from core.memory.ranking import RECIPE, Candidate, Ranked, Recipe, rank
 from core.model import Conversation, Mark, Message, Near, Scene
@@ -83,6 +84,7 @@ def find(
         recipe,
         floor=near.floor if near else 0.0,
         authors=authors(scene, text),
+        times=[(span.begin, span.end) for span in spans(text, now)],
         now=now,
     )
     return tuple(_hit(one, found, marks) for one in ranked[:limit])
