@@ -1,0 +1,172 @@
+"""Chroma itself: the only file that knows the library. Everything here blocks.
+
+It holds ids, vectors and the number of a scope; no texts, and no embedding function that could
+fetch a model. ``chromadb`` is imported at the first use: that takes 0.7 to 2 s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.memory.embed.port import Vectors
+
+BATCH = 500  # records that are written at once: Chroma refuses more than 5,461
+PAGE = 1_000  # ids that are asked for at once: 50,000 are "too many SQL variables"
+HTTP_S = 20.0  # until a server has to answer
+
+Item = tuple[str, int]
+"""An id, such as ``message:12``, and the number of its scope (``ScopeRow``)."""
+
+
+def family(database: str) -> str:
+    """How the names of all collections of one Moot begin: several may share a server."""
+    return f"moot-{hashlib.sha256(database.encode()).hexdigest()[:12]}-"
+
+
+def collection_name(database: str, embedder: str, generation: str = "") -> str:
+    """The collection of a model's vectors, of a form that Chroma takes."""
+    model = hashlib.sha256(embedder.encode()).hexdigest()[:16]
+    return f"{family(database)}{model}{f'-{generation}' if generation else ''}"
+
+
+class Collection:
+    """The vectors of one model."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def put(self, items: Sequence[Item], vectors: Vectors, *, fresh: bool = False) -> bool:
+        """Add or replace; whether anything that was there is replaced (``fresh``: not asked).
+
+        ``vectors``: (n, dim), in the order of ``items``.
+        """
+        replaced = False
+        for at in range(0, len(items), BATCH):
+            part = items[at : at + BATCH]
+            ids = [name for name, _ in part]
+            replaced = replaced or (not fresh and bool(self.known(ids)))
+            self._inner.upsert(
+                ids=ids,
+                embeddings=np.asarray(vectors[at : at + BATCH], np.float32),
+                metadatas=[{"scope": scope} for _, scope in part],
+            )
+        return replaced
+
+    def drop(self, ids: Sequence[str]) -> bool:
+        """Take out what is there of ``ids``; whether anything was."""
+        known = [
+            name for at in range(0, len(ids), PAGE) for name in self.known(ids[at : at + PAGE])
+        ]
+        for at in range(0, len(known), PAGE):
+            self._inner.delete(ids=known[at : at + PAGE])
+        return bool(known)
+
+    def query(
+        self, vector: Vectors, scopes: Sequence[int] | None, limit: int
+    ) -> tuple[list[str], NDArray[np.float32]]:
+        """The nearest of these scopes (``None``: of all), and their cosines, nearest first."""
+        where: Any = None if scopes is None else {"scope": {"$in": list(scopes)}}
+        found = self._inner.query(
+            query_embeddings=[np.asarray(vector, np.float32)],
+            n_results=limit,
+            where=where,
+            include=["distances"],
+        )
+        return found["ids"][0], 1.0 - np.asarray(found["distances"][0], np.float32)
+
+    def known(self, ids: Sequence[str]) -> dict[str, int]:
+        """Those of ``ids`` (at most ``PAGE``) that are there, each with its scope."""
+        found = self._inner.get(ids=list(ids), include=["metadatas"])
+        return _scopes(found)
+
+    def page(self, offset: int) -> dict[str, int]:
+        """``PAGE`` ids from the one at ``offset``, each with its scope; empty: no more."""
+        return _scopes(self._inner.get(limit=PAGE, offset=offset, include=["metadatas"]))
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors of those of ``ids`` (at most ``PAGE``) that are there."""
+        found = self._inner.get(ids=list(ids), include=["embeddings"])
+        return dict(zip(found["ids"], found["embeddings"], strict=True))
+
+    def count(self) -> int:
+        """How many records there are."""
+        return self._inner.count()
+
+
+class Store:
+    """An open folder, or a server."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> Store:
+        """Open a folder (made when it is missing). Never one that may be damaged: see ``probe``.
+
+        The same path must not come back for another folder: clients are kept by path.
+        """
+        import chromadb
+
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls(chromadb.PersistentClient(str(folder), settings=_settings()))
+
+    @classmethod
+    def at_server(cls, url: str) -> Store:
+        """Connect to a server."""
+        import chromadb
+
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        client = chromadb.HttpClient(
+            parts.hostname or "",
+            port,
+            ssl=parts.scheme == "https",
+            settings=_settings(),
+        )
+        # The library sets none, and has no setting for it.
+        client._server._session.timeout = HTTP_S  # type: ignore[attr-defined]  # noqa: SLF001
+        return cls(client)
+
+    def collection(self, name: str) -> Collection:
+        """The collection of this name, made when it is missing."""
+        with warnings.catch_warnings():
+            # Of a collection without an embedding function, which is meant.
+            warnings.filterwarnings("ignore", "legacy embedding function", DeprecationWarning)
+            return Collection(
+                self._client.get_or_create_collection(
+                    name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+                )
+            )
+
+    def names(self) -> list[str]:
+        """The names of all collections."""
+        return [one.name for one in self._client.list_collections()]
+
+    def delete(self, name: str) -> None:
+        """Remove a collection. Its vectors stay in the files of the folder."""
+        self._client.delete_collection(name)
+
+    def close(self) -> None:
+        """Let go of files and threads."""
+        self._client.close()
+
+
+def _settings() -> Any:
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
+
+
+def _scopes(found: Any) -> dict[str, int]:
+    return {
+        name: int((kept or {}).get("scope", -1))
+        for name, kept in zip(found["ids"], found["metadatas"], strict=True)
+    }
