@@ -26,7 +26,7 @@ from core.model import TerminalSession as Kept
 from core.ports import Engine, InTerminal, kind_of
 from core.records import places, sessions, turns
 from core.records.thread import Records
-from core.words import literal, seat_name
+from core.words import ago, literal, seat_name
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
@@ -311,16 +311,6 @@ def _late(late: Sequence[str]) -> str:
     if not late:
         return ""
     return f"{', '.join(late)} did not tell its sessions in time: ask once more in a moment."
-
-
-def ago(then: float, now: float) -> str:
-    """How long ago, in words: the reader's clock may be in another zone."""
-    seconds = max(0.0, now - then)
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 def fenced(line: str) -> str:

@@ -19,14 +19,16 @@ or `--permission plan` (the agent only reads)
 - `!permission` shows what agents may do here, and why
 - `!requests` lists what agents ask; `!allow 7`, `!allow 7 session`, `!deny 7 reason`, \
 `!answer 7 …` decide
+- `!recall question` finds what was said, with who, when and where, for your eyes; \
+`!mark 12 wrong` or `!mark 12 outdated` says so of a message
 - `!context` shows what the last run was told; `!context RUN` another one
 - `!mode full` gives this thread's questions more context; `!mode` shows it
 - `!resume` shows how to go on in a terminal, `!continue` brings a terminal's session here
 - `!plan`, `!finding`, `!artifact`, `!decisions`, `!link`, `!branch`: see `!help plans`
 - `!help` shows this
 
-As slash commands: `/ask`, `/roundtable`, `/moot stop` … on Slack (inside a thread only with `!`), \
-`/ask`, `/roundtable`, `/stop` … on Discord."""
+As slash commands: `/ask`, `/roundtable`, `/recall`, `/moot stop` … on Slack (inside a thread only \
+with `!`), `/ask`, `/roundtable`, `/recall`, `/stop` … on Discord."""
 
 
 HELP_TEAM = """\
@@ -158,6 +160,22 @@ def _looked_up(items: Iterable[tuple[str, str, int, str]]) -> str:
         for kind, query, hits, note in items
     ]
     return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
+
+
+_SPANS = ((365 * 86_400, "year"), (30 * 86_400, "month"), (86_400, "day"), (3_600, "hour"))
+
+
+def ago(then: float, now: float, *, minutes: bool = True) -> str:
+    """How long ago, in words: the reader's clock may be in another zone.
+
+    Without ``minutes`` what is told stays the same for an hour at least.
+    """
+    seconds = max(0.0, now - then)
+    for size, unit in (*_SPANS, *(((60, "minute"),) if minutes else ())):
+        if seconds >= size * (2 if unit in ("month", "year") else 1):
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now" if minutes else "within the hour"
 
 
 def literal(text: str, limit: int = 80) -> str:

@@ -24,6 +24,7 @@ from core.model.context import (
     Section,
     Told,
     Variant,
+    no_address,
 )
 from core.model.engines import (
     AskedQuestion,
@@ -227,4 +228,5 @@ __all__ = [
     "Usage",
     "Variant",
     "Verdict",
+    "no_address",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from core.model.memory import Near
+from core.model.places import ConversationKey
 from core.model.work import Conversation, Message, Order, Participant, Permission
 
 Mode = Literal["lite", "standard", "full"]
@@ -204,6 +205,11 @@ class Offer:
     notes: tuple[str, ...] = ()
 
 
+def no_address(_key: ConversationKey, _message_id: str) -> str:
+    """Nothing can be opened."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What sources are asked about, and whose eyes they look with.
@@ -223,6 +229,7 @@ class Scene:
         shown: ids of the messages that the recent conversation may hold.
         near: what memory found by meaning for ``prompt`` or for the Pull that is answered; ``None``
             where it was not asked or did not answer in time (keywords only).
+        address: where a thread, or a message of it, is opened on its platform; "" for nowhere.
     """
 
     conversation: Conversation
@@ -239,6 +246,7 @@ class Scene:
     personas: tuple[str, ...] = ()
     shown: frozenset[int] = frozenset()
     near: Near | None = None
+    address: Callable[[ConversationKey, str], str] = field(default=no_address, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

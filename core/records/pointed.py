@@ -5,10 +5,12 @@ Nothing here asks who may see it: ``core.records.scope`` does, before anything i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 
-from core.model import Conversation, ConversationKey
+from core.model import Conversation, ConversationKey, Message
 from core.records.erasure import said_in
+from core.records.prepared import Prepared, each
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, RunRow
 
 
@@ -48,6 +50,34 @@ def message_at(conversation: Conversation, platform_id: str) -> int:
     )
     run = RunRow.get_or_none(RunRow.id == posted.run) if posted is not None else None
     return said_in(run) if run is not None else 0
+
+
+_posts_of = Prepared(
+    RunRow,
+    lambda turns, ids: (
+        RunRow.select(RunRow.message, OutboxRow.message_id)
+        .join(OutboxRow, on=(OutboxRow.run == RunRow.id))
+        .where(
+            RunRow.turn.in_(each(turns))
+            & RunRow.message.in_(each(ids))
+            & (OutboxRow.kind == "answer")
+            & (OutboxRow.op == "post")
+            & (OutboxRow.state == "sent")
+        )
+        .order_by(OutboxRow.id.desc())
+    ),
+)
+
+
+def posts_of(said: Iterable[Message]) -> dict[int, str]:
+    """Messages' ids on their platform: of an agent's answer its first post's; none: not in it."""
+    said = list(said)
+    known = {message.id: message.platform_id for message in said if message.platform_id}
+    agents = {m.id: m.turn_id for m in said if m.author_kind == "agent" and m.id not in known}
+    if agents:
+        turns = json.dumps([turn for turn in agents.values() if turn])
+        known |= dict(_posts_of.tuples(turns=turns, ids=json.dumps(list(agents))))
+    return known
 
 
 def first_words(conversation_id: int) -> str:

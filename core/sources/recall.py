@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from operator import add
 
 from core.context.frame import boundary, one_line, quote, theirs
 from core.context.speakers import message_label
 from core.keywords import tokens
-from core.model import Conversation, Message, Pull, PulledResult, Scene
-from core.records import messages, scope
+from core.model import Conversation, Mark, Message, Pull, PulledResult, Scene
+from core.records import marks, messages, pointed, scope
 from core.sources.port import Source
+from core.words import ago
 
 MAX_HITS = 8
 MAX_RECENT = 30
 MAX_HIT_CHARS = 2_000
 MAX_PIECE_CHARS = 3_500  # of a message asked for by its number: a hit, as it is shown whole
 MAX_PIECES = 3  # the rest with "#12 from 10000"
+MAX_PLACES = 50
 _MAX_ID = 2**63 - 1  # what SQLite can hold
 _ONE = re.compile(r"(?:#|id\s)[#\s]*(\d+)(?:\s+from\s+(\d{1,9}))?")
 
@@ -46,7 +51,8 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
     said = belonging(messages.recent(here.id, number), scene)
     if not said:
         return PulledResult(pull, (), "nothing found in this conversation")
-    return PulledResult(pull, tuple(told(m, here, scene, excerpt(m, ())) for m in said))
+    marked = marks.marks_of(m.id for m in said)
+    return PulledResult(pull, evidence([(m, here, excerpt(m, ())) for m in said], scene, marked))
 
 
 def belonging(said: Sequence[Message], scene: Scene) -> tuple[Message, ...]:
@@ -54,18 +60,54 @@ def belonging(said: Sequence[Message], scene: Scene) -> tuple[Message, ...]:
     return tuple(m for m in said if m.author_kind == "agent" or (m.turn_id or 0) <= scene.turn_id)
 
 
-def told(
-    message: Message, conversation: Conversation, scene: Scene, text: str, mark: str = ""
-) -> str:
+def told(message: Message, conversation: Conversation, scene: Scene, text: str) -> str:
     """A message as it is told: number, speaker, time, place, and ``text`` of it, quoted.
 
-    Within the hit as in the conversation: no text can pose as what somebody else said. ``mark`` is
-    a line of ours after it.
+    Within the hit as in the conversation: no text can pose as what somebody else said.
     """
     when = datetime.fromtimestamp(message.sent_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     where = place(conversation, scene)
-    ours = f"\n[{mark}]" if mark else ""
-    return f"#{message.id} {message_label(message)}, {when}{where}:\n{quote(text)}{ours}"
+    return f"#{message.id} {message_label(message)}, {when}{where}:\n{quote(text)}"
+
+
+def evidence(
+    said: Sequence[tuple[Message, Conversation, str]],
+    scene: Scene,
+    marked: Mapping[int, Sequence[Mark]],
+    *,
+    now: float | None = None,
+) -> tuple[str, ...]:
+    """Messages, each with a text of it, as ``told``, with age, link and what people said of them.
+
+    A mark stands in a line of ours after the text, its note quoted like the text itself.
+    """
+    now = time.time() if now is None else now
+    posts = pointed.posts_of([message for message, _, _ in said])
+    return tuple(
+        "\n".join(
+            (
+                _head(message, conversation, scene, now, posts.get(message.id, "")),
+                quote(text),
+                *map(_marked, marked.get(message.id, ())),
+            )
+        )
+        for message, conversation, text in said
+    )
+
+
+def _head(message: Message, there: Conversation, scene: Scene, now: float, post: str) -> str:
+    when = datetime.fromtimestamp(message.sent_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    age = ago(message.sent_at, now, minutes=False)
+    link = scene.address(there.key, post)
+    where = f"{when} ({age}){place(there, scene)}{f', {link}' if link else ''}"
+    return f"#{message.id} {message_label(message)}, {where}:"
+
+
+def _marked(mark: Mark) -> str:
+    day = datetime.fromtimestamp(mark.at, UTC).strftime("%Y-%m-%d")
+    kind = "wrong" if mark.kind == "wrong" else "outdated"
+    said = f"marked {kind} by {one_line(mark.by)} on {day}"
+    return f"[{said}, with this note:]\n{quote(mark.note)}" if mark.note else f"[{said}]"
 
 
 def place(conversation: Conversation, scene: Scene) -> str:
@@ -80,18 +122,25 @@ def place(conversation: Conversation, scene: Scene) -> str:
 
 
 def excerpt(message: Message, terms: Sequence[str], room: int = MAX_HIT_CHARS) -> str:
-    """The text, or ``room`` characters of it around the first of ``terms``, and what is left out.
+    """The text, or ``room`` characters of it around the ``terms``, and what is left out.
 
     Cut between words; a mark says how much is missing and how to get it.
     """
     text = message.text
     if len(text) <= room:
         return text
-    at = _first(text, terms)
-    begin = boundary(text, max(0, min(at - room // 4, len(text) - room)))
-    end = boundary(text, begin + room)
+    begin, end = around(text, terms, room)
     left = f"[{len(text) - (end - begin):,} characters left out; pull messages: #{message.id}]"
     return f"{'… ' if begin else ''}{text[begin:end].strip()} {left}"
+
+
+def around(text: str, terms: Sequence[str], room: int) -> tuple[int, int]:
+    """Where the ``room`` characters of a text begin and end that hold the most of ``terms``."""
+    if len(text) <= room:
+        return 0, len(text)
+    at = _densest(text, terms, room - room // 4)
+    begin = boundary(text, max(0, min(at - room // 4, len(text) - room)))
+    return begin, boundary(text, begin + room)
 
 
 def _whole(
@@ -101,12 +150,16 @@ def _whole(
     asked = _ONE.fullmatch(pull.query.strip().lower()[:200])
     at = min(int(asked[2]), len(message.text)) if asked and asked[2] else 0
     pieces: list[str] = []
+    rest: list[str] = []
     while not pieces or (at < len(message.text) and len(pieces) < MAX_PIECES):
         begin, at = at, _end_of_piece(message.text, at)
         left = len(message.text) - at
-        mark = f"{left:,} characters follow; pull messages: #{message.id} from {at}" if left else ""
-        pieces.append(told(message, conversation, scene, message.text[begin:at], mark))
-    return tuple(pieces)
+        mark = f"\n[{left:,} characters follow; pull messages: #{message.id} from {at}]"
+        pieces.append(message.text[begin:at])
+        rest.append(mark if left else "")
+    said = [(message, conversation, piece) for piece in pieces]
+    marked = marks.marks_of([message.id])
+    return tuple(map(add, evidence(said, scene, marked), rest))
 
 
 def _end_of_piece(text: str, begin: int) -> int:
@@ -117,11 +170,36 @@ def _end_of_piece(text: str, begin: int) -> int:
     return max(boundary(text, begin + size), min(len(text), begin + 1))
 
 
-def _first(text: str, terms: Sequence[str]) -> int:
-    """Where a term first stands in ``text``, as near as can be told; 0 if none does."""
+def _densest(text: str, terms: Sequence[str], reach: int) -> int:
+    """Where ``reach`` characters begin that hold the most different terms, the first such place.
+
+    As near as can be told (lower case may be longer); 0 if no term is there.
+    """
     low = text.lower()
-    places = [low.find(term) for term in dict.fromkeys(t for term in terms for t in tokens(term))]
-    return min((at for at in places if at >= 0), default=0)
+    words = dict.fromkeys(word for term in terms for word in tokens(term))
+    places = sorted((at, word) for word in words for at in _places(low, word))
+    within: Counter[str] = Counter()
+    best, most, end = 0, 0, 0
+    for at, word in places:
+        while end < len(places) and places[end][0] < at + reach:
+            within[places[end][1]] += 1
+            end += 1
+        if len(within) > most:
+            best, most = at, len(within)
+        within[word] -= 1
+        if not within[word]:
+            del within[word]
+    return best
+
+
+def _places(low: str, word: str) -> list[int]:
+    """Where a word stands in a text, the first ``MAX_PLACES`` times."""
+    found: list[int] = []
+    at = low.find(word)
+    while at >= 0 and len(found) < MAX_PLACES:
+        found.append(at)
+        at = low.find(word, at + 1)
+    return found
 
 
 SOURCE = Source("recall", "records", kinds=("messages",), answer=answer)

@@ -6,15 +6,15 @@ from (``core.records.scope``), never over what the recent conversation shows any
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from core.keywords import query_terms
 from core.memory.find import Hit, find
-from core.model import Candidate, Offer, Pull, PulledResult, Scene
+from core.model import Candidate, Message, Offer, Pull, PulledResult, Scene
 from core.records.search import FEW_MESSAGES, count_visible
 from core.sources.port import Source
-from core.sources.recall import belonging, excerpt, told
+from core.sources.recall import belonging, evidence, excerpt
 
 LOOKED_AT = 60  # hits that are ranked again
 MAX_PUSHED = 12
@@ -31,10 +31,8 @@ def offer(scene: Scene) -> Offer:
     few = count + hidden <= FEW_MESSAGES
     found = find(scene, scene.prompt, LOOKED_AT, scene.near, few=few)
     terms = query_terms(scene.prompt)
-    parts = tuple(
-        told(one.message, one.conversation, scene, excerpt(one.message, terms, PUSHED_CHARS))
-        for one in _found(found, scene)[:MAX_PUSHED]
-    )
+    chosen = _found(found, scene)[:MAX_PUSHED]
+    parts = _told(chosen, scene, lambda message: excerpt(message, terms, PUSHED_CHARS))
     many = f"{count:,}" if count <= FEW_MESSAGES else f"more than {FEW_MESSAGES:,}"
     messages = "1 message" if count == 1 else f"{many} messages"
     where = "this channel's conversations"
@@ -51,7 +49,7 @@ def offer(scene: Scene) -> Offer:
 
 
 def answer(pull: Pull, scene: Scene) -> PulledResult:
-    """The best hits for the query, oldest first, each with its number, speaker, time and place.
+    """The best hits for the query, oldest first, each with its evidence and its marks.
 
     What whoever asks has before it (``scene.shown``) is brought only where nothing else fits.
     """
@@ -60,13 +58,12 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
         return PulledResult(pull, (), "nothing found in what may be seen from this conversation")
     by_time = sorted(chosen, key=lambda one: (one.message.sent_at, one.message.id))
     terms = query_terms(pull.query)
-    return PulledResult(
-        pull,
-        tuple(
-            told(one.message, one.conversation, scene, excerpt(one.message, terms))
-            for one in by_time
-        ),
-    )
+    return PulledResult(pull, _told(by_time, scene, lambda message: excerpt(message, terms)))
+
+
+def _told(hits: Sequence[Hit], scene: Scene, text_of: Callable[[Message], str]) -> tuple[str, ...]:
+    said = [(one.message, one.conversation, text_of(one.message)) for one in hits]
+    return evidence(said, scene, {one.message.id: one.marks for one in hits})
 
 
 def _new(query: str, scene: Scene) -> list[Hit]:
@@ -87,5 +84,11 @@ def _found(found: Sequence[Hit], scene: Scene) -> list[Hit]:
 
 
 SOURCE = Source(
-    "retrieval", "records", sections=("retrieval",), kinds=("memory",), offer=offer, answer=answer
+    "retrieval",
+    "records",
+    sections=("retrieval",),
+    kinds=("memory",),
+    offer=offer,
+    answer=answer,
+    by_meaning=True,
 )

@@ -64,7 +64,8 @@ async def test_one_message_is_one_head(records: Records, name: str, query: str) 
     [head] = heads(text)
     assert head.startswith("> #1 ")
     assert "(human), 2" in head
-    assert head.count(" UTC:") == 1
+    assert head.count(" UTC (") == 1
+    assert head.count("):") == 1
     assert "> > ship it today" not in heads(text)
 
 

@@ -4,10 +4,11 @@ import pytest
 
 from bridge.commands import Names, parse, typed_command
 from bridge.terminal_commands import Continue, Resume
-from bridge.terminals import ago, fenced
+from bridge.terminals import fenced
 from core.errors import BadInput
 from core.markup.parse import parse as parse_markdown
 from core.markup.tree import Code
+from core.words import ago
 
 NAMES = Names(frozenset({"claude", "codex"}))
 
@@ -63,6 +64,9 @@ def test_words_of_a_question_stay_words(text):
         (7_199, "1 hour ago"),
         (7_200, "2 hours ago"),
         (86_400 * 3.5, "3 days ago"),
+        (86_400 * 59, "59 days ago"),
+        (86_400 * 60, "2 months ago"),
+        (86_400 * 800, "2 years ago"),
     ],
 )
 def test_how_long_ago(seconds, told):
