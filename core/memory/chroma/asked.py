@@ -72,18 +72,26 @@ class Opened:
     compared_at: float = field(default_factory=time.monotonic)
 
 
+FOLDER = "chroma"  # below the storage folder
 MISSED = 50_000  # ids that were not told; above it everything is compared
 
 
 class Asked:
-    """The index as it is used. ``core.memory.chroma.index`` opens it and looks after it."""
+    """The index as it is used. ``core.memory.chroma.index`` opens it and looks after it.
+
+    Args:
+        records: the open database.
+        folder: the storage folder.
+        where: "folder" (below it), "http://host:port" (a server) or "off".
+        pace: how patient it is.
+    """
 
     def __init__(
         self, records: Records, folder: Path, where: str = "folder", pace: Pace | None = None
     ) -> None:
         self._records = records
         self._off = where == "off"
-        self._home = Home(folder, "folder" if self._off else where)
+        self._home = Home(folder / FOLDER, "folder" if self._off else where)
         self._pace = pace or Pace()
         self._lane = Lane("chroma")
         self._copying = Copying(records, self._lane, self._pace.call_s)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 import uuid
@@ -23,6 +24,7 @@ from core.model.memory import MemoryState
 log = structlog.get_logger()
 
 _DOUBTED = "doubted"
+_OURS = re.compile(rf"(?:{_DOUBTED}-)?\d{{8}}-[0-9a-f]{{8}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +160,13 @@ class Place:
         self.write(replace(self.read(), name="", open=False))
 
     def sweep(self, keep: str) -> int:
-        """Remove all folders but that of ``keep``: old ones, doubted ones, half-built ones.
+        """Remove all generations but ``keep``: old ones, doubted ones, half-built ones.
 
         How many that were.
         """
         removed = 0
         for path in self.folder.iterdir():
-            if path.is_dir() and path.name != keep:
+            if _OURS.fullmatch(path.name) and path.name != keep and path.is_dir():
                 shutil.rmtree(path)
                 removed += 1
         return removed
