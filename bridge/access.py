@@ -72,6 +72,14 @@ class Door:
                 "restart Moot."
             )
 
+    def erases(self, author: Author) -> bool:
+        """Whether this person may have forgotten what others said: only who is named for deciding.
+
+        Unlike for ``check_decides`` an empty list names nobody.
+        """
+        named = self._approvers.intersection(author.grants)
+        return self.allows(author) and bool(named or ("*" in self._approvers and author.trusted))
+
     def check(self, author: Author) -> None:
         """Let through or raise.
 

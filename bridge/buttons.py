@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 
 from bridge.acts import Acts
+from bridge.forget_acts import VERB as FORGET
+from bridge.forget_acts import ForgetActs
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput
 from core.model import Conversation, Reply, Turn
@@ -22,6 +24,8 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
     Raises:
         BadInput: it is over, from another version, or the button of another channel.
     """
+    if verb == FORGET:
+        return ForgetActs(acts).press(argument)
     placed = verb in ("next", "other")
     number, _, place = argument.partition(":") if placed else (argument, "", "")
     turn = turns.get_turn(int(number)) if _NUMBER.fullmatch(number) else None

@@ -127,10 +127,18 @@ def message_event(
         mentions_others=others,
         direct=place.direct,
         in_thread=bool(place.thread),
+        reply_to=_replied(message),
         public=place.public,
         apart=place.apart,
         attachments=attachments(message),
     )
+
+
+def _replied(message: Any) -> str:
+    """The message that this one replies to; a notice of a pin or thread refers, too."""
+    if message.type is not discord.MessageType.reply or message.reference is None:
+        return ""
+    return str(message.reference.message_id or "")
 
 
 def edit_event(

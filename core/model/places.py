@@ -78,6 +78,7 @@ class ChatEvent:
         mentions_us / mentions_others: who is addressed by name.
         direct: a direct message, where everything is addressed to us.
         in_thread: the message was written inside a thread (not at channel level).
+        reply_to: the message that this one replies to, where the platform has such replies.
         public: whether everybody in the space may read the channel; ``None`` if it does not tell.
             An event of kind ``channel`` tells nothing else.
         apart: it happened in a private thread, which not everybody in its channel can read.
@@ -97,6 +98,7 @@ class ChatEvent:
     mentions_others: bool = False
     direct: bool = False
     in_thread: bool = False
+    reply_to: str = ""
     public: bool | None = None
     apart: bool = False
     attachments: tuple[Attachment, ...] = ()

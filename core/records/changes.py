@@ -53,11 +53,9 @@ def note_forgotten(what: str, sent_at: float) -> None:
     ).execute()
 
 
-def is_forgotten(
-    conversation_id: int, key: ConversationKey, author_key: str, sent_at: float
-) -> bool:
+def is_forgotten(conversation_id: int, author_key: str, sent_at: float) -> bool:
     """Whether something said then belongs to a thread or a person that was forgotten since."""
-    names = (thread_of(conversation_id), person_of(key, author_key))
+    names = (thread_of(conversation_id), person_of(author_key))
     rows = (_gone.first(event_id=f"forgot:{name}") for name in names)
     return any(row is not None and sent_at <= row.at for row in rows)
 
@@ -66,7 +64,7 @@ def stays_out(event: ChatEvent, conversation_id: int) -> bool:
     """Whether what is heard now was deleted, or forgotten, before it came."""
     author = f"{event.key.chat}:{event.author.id}"
     return is_gone(event.key, event.message_id) or is_forgotten(
-        conversation_id, event.key, author, event.sent_at
+        conversation_id, author, event.sent_at
     )
 
 
@@ -75,9 +73,9 @@ def thread_of(conversation_id: int) -> str:
     return f"thread:{conversation_id}"
 
 
-def person_of(key: ConversationKey, author_key: str) -> str:
-    """A person (``"slack:U1"``) in a space, as what is forgotten of them is noted."""
-    return f"person:{key.chat}:{key.space}:{author_key}"
+def person_of(author_key: str) -> str:
+    """A person (``"slack:U1"``), as what is forgotten of them is noted."""
+    return f"person:{author_key}"
 
 
 _gone = Prepared(EventRow, lambda event_id: EventRow.select().where(EventRow.event_id == event_id))

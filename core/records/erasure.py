@@ -51,22 +51,32 @@ def asked_in(key: ConversationKey, platform_id: str) -> int:
     return 0 if asked.platform_id or asked.deleted_at is not None else asked.id
 
 
-def erase(message_id: int, now: float, *, aged: bool = False) -> None:
+def erase(
+    message_id: int, now: float, *, aged: bool = False, forgotten: bool = False
+) -> tuple[int, ...]:
     """Erase one message, whoever said it: its words, what they became, and whom they were told.
 
-    Of a question the turns forget it, too; those that wait are over, one that runs forgets it in
-    the end. Its answers are messages of their own. ``aged``: it was kept long enough.
+    Of a question the turns forget it, too (their ids are returned): those that wait are over, one
+    that runs forgets it in the end. Its answers are messages of their own. ``aged``: it was kept
+    long enough. ``forgotten``: what its runs left goes as well, those that came to nothing too.
     """
     row = MessageRow.get_by_id(message_id)
     run = _run_of(row)
     if run is not None:
         _erase(run, now, aged=aged)
-        return
+        return ()
     messages.erase(message_id, now, aged=aged)
-    if row.turn and row.author_kind == "human":
-        for turn in turns.withdraw_prompt(message_id, now):
-            outbox_texts.forget_header(turn.id)
+    asked = turns.withdraw_prompt(message_id, now) if row.turn and _is_human(row) else ()
+    for turn in asked:
+        outbox_texts.forget_header(turn.id)
+        for run in RunRow.select().where(RunRow.turn == turn.id) if forgotten else ():
+            _erase(run, now)
     _untell(row, now, aged=aged)
+    return tuple(turn.id for turn in asked)
+
+
+def _is_human(row: MessageRow) -> bool:
+    return row.author_kind == "human"
 
 
 def _run_of(row: MessageRow) -> RunRow | None:
@@ -116,6 +126,12 @@ def _erase(run: RunRow, now: float, *, aged: bool = False) -> None:
     note_deletion()
     RunRow.change(run.id, answer="", error="", position="", faults="[]", told=True)
     outbox_texts.forget_run(run, conversation_id)
+
+
+def said_by_run(run_id: str) -> int:
+    """The message that holds what the run with this id said (0: there is none)."""
+    run = RunRow.get_or_none(RunRow.id == run_id)
+    return said_in(run) if run is not None else 0
 
 
 def said_in(run: RunRow) -> int:

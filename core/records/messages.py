@@ -146,9 +146,8 @@ def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
     key = get_conversation(conversation_id).key
     for item in said:
         author = f"{chat}:{item.author.id}"
-        if is_gone(key, item.message_id) or is_forgotten(
-            conversation_id, key, author, item.sent_at
-        ):
+        late = is_forgotten(conversation_id, author, item.sent_at)
+        if late or is_gone(key, item.message_id):
             continue
         values = {
             "conversation": conversation_id,

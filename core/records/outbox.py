@@ -9,7 +9,14 @@ from typing import cast
 
 from peewee import fn
 
-from core.model import Button, Conversation, Outgoing, OutgoingKind, OutgoingOp
+from core.model import (
+    Button,
+    Conversation,
+    ConversationKey,
+    Outgoing,
+    OutgoingKind,
+    OutgoingOp,
+)
 from core.records.messages import to_conversation
 from core.records.places import set_root
 from core.records.prepared import Prepared
@@ -317,6 +324,31 @@ def close_question(turn_id: int, text: str, *, now: float) -> None:
         else:
             withdraw_post(row.id, now=now)
         OutboxRow.update(buttons="[]").where(OutboxRow.id == row.id).execute()  # closed once
+
+
+def close_post(key: ConversationKey, message_id: str, text: str, *, now: float) -> bool:
+    """What a notice of this channel asked with its buttons is done: it reads ``text`` instead.
+
+    False when it is no post that we keep, such as an answer for one person's eyes.
+    """
+    posts = (
+        OutboxRow.select(OutboxRow.id)
+        .join(ConversationRow)
+        .where(
+            (ConversationRow.chat == key.chat)
+            & (ConversationRow.space == key.space)
+            & (ConversationRow.channel == key.channel)
+            & (OutboxRow.message_id == message_id)
+            & (OutboxRow.message_id != "")
+            & (OutboxRow.kind == "notice")
+        )
+    )
+    row = posts.first()
+    if row is None:
+        return False
+    OutboxRow.change(row.id, buttons="[]")
+    change_post(row.id, text, now=now)
+    return True
 
 
 def close_offers(turn_id: int, *, now: float) -> None:

@@ -1,0 +1,213 @@
+"""What people ask Moot to forget: a message, a thread, all that a person said.
+
+What is forgotten is hidden in the transaction of the asking: no reading finds it any more. A little
+is erased with it; of much the rest is taken out in the background (``core.records.eraser``), from
+rows, so that no crash loses it. Every function is part of its caller's transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from peewee import SQL, fn
+
+from core.model import ConversationKey
+from core.records import derived, erasure, outbox_texts, sessions
+from core.records.changes import note_deletion, note_forgotten, person_of, thread_of
+from core.records.prepared import each
+from core.records.tables import (
+    AttachmentRow,
+    ConversationRow,
+    MessageRow,
+    OutboxRow,
+    TurnRow,
+)
+
+_GOING = ("queued", "running", "held", "parked")
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much was forgotten, and the turns that were going on about it: they are to be stopped."""
+
+    count: int
+    turns: tuple[int, ...] = ()
+
+
+def standing(ids: Iterable[int]) -> tuple[int, ...]:
+    """Those of these messages that stand, ascending."""
+    query = MessageRow.select(MessageRow.id).where(
+        MessageRow.id.in_(each(_dump(ids))) & MessageRow.deleted_at.is_null()
+    )
+    return tuple(row.id for row in query.order_by(MessageRow.id))
+
+
+def of_message(message_id: int) -> tuple[int, ...]:
+    """A message, and (of a question) what agents answered to it."""
+    asked = TurnRow.select(TurnRow.id).where(TurnRow.prompt_message == message_id)
+    answers = MessageRow.select(MessageRow.id).where(
+        MessageRow.turn.in_(asked) & (MessageRow.author_kind == "agent")
+    )
+    return standing([message_id, *(row.id for row in answers)])
+
+
+def of_thread(conversation_id: int) -> tuple[int, ...]:
+    """All that stands in a conversation."""
+    query = MessageRow.select(MessageRow.id).where(
+        (MessageRow.conversation == conversation_id) & MessageRow.deleted_at.is_null()
+    )
+    return tuple(row.id for row in query.order_by(MessageRow.id))
+
+
+def of_person(author_key: str) -> tuple[int, ...]:
+    """All that a person (``"slack:U1"``) said anywhere, and what agents answered to them."""
+    asked = TurnRow.select(TurnRow.id).where(TurnRow.asker_key == author_key)
+    answers = MessageRow.turn.in_(asked) & (MessageRow.author_kind == "agent")
+    query = MessageRow.select(MessageRow.id).where(
+        ((MessageRow.author_key == author_key) | answers) & MessageRow.deleted_at.is_null()
+    )
+    return tuple(row.id for row in query.order_by(MessageRow.id))
+
+
+def said_by(message_id: int) -> str:
+    """Whose a message is: who wrote it, or (of an answer) who asked for it; "" for nobody's."""
+    row = MessageRow.get_or_none(MessageRow.id == message_id)
+    if row is None:
+        return ""
+    if row.author_kind == "human":
+        return row.author_key
+    turn = TurnRow.get_or_none(TurnRow.id == row.turn) if row.turn else None
+    return turn.asker_key if turn is not None else ""
+
+
+def begun_by(conversation_id: int) -> str:
+    """Who began a thread, or who alone spoke in it; "" where that is not known."""
+    place = ConversationRow.get_by_id(conversation_id)
+    here = MessageRow.conversation == conversation_id
+    people = MessageRow.select(MessageRow.author_key).where(
+        here & (MessageRow.author_kind == "human")
+    )
+    alone = [row.author_key for row in people.distinct()]
+    if len(alone) == 1 and place.caught_up:
+        return alone[0]
+    root = MessageRow.get_or_none(here & (MessageRow.platform_id == (place.root or "-")))
+    if root is None and place.caught_up and not place.direct:
+        root = MessageRow.select().where(here).order_by(MessageRow.sent_at, MessageRow.id).first()
+    return root.author_key if root is not None and root.author_kind == "human" else ""
+
+
+def place_of(message_id: int) -> ConversationKey | None:
+    """Where a message was said."""
+    row = MessageRow.get_or_none(MessageRow.id == message_id)
+    if row is None:
+        return None
+    place = ConversationRow.get_by_id(row.conversation_id)
+    return ConversationKey(place.chat, place.space, place.channel, place.root or "")
+
+
+def is_in(conversation_id: int, here: ConversationKey) -> bool:
+    """Whether there is such a conversation, in the channel of ``here``."""
+    place = ConversationRow.get_or_none(ConversationRow.id == conversation_id)
+    return place is not None and (place.chat, place.space, place.channel) == (
+        here.chat,
+        here.space,
+        here.channel,
+    )
+
+
+def at_address(here: ConversationKey, ids: Sequence[str], address: str) -> int:
+    """The message of this chat and space that an address means, an answer too; 0: there is none.
+
+    ``ids`` may be its id. A platform may count them by channel: then the address names that, too.
+    """
+    same = (ConversationRow.chat == here.chat) & (ConversationRow.space == here.space)
+    for one in ids:
+        said = MessageRow.select(MessageRow, ConversationRow).join(ConversationRow)
+        found = [
+            (row.id, row.conversation) for row in said.where(same & (MessageRow.platform_id == one))
+        ]
+        posts = OutboxRow.select(OutboxRow, ConversationRow).join(ConversationRow)
+        posted = posts.where(same & (OutboxRow.message_id == one) & (OutboxRow.kind == "answer"))
+        found += [(erasure.said_by_run(row.run or ""), row.conversation) for row in posted]
+        named = [
+            number
+            for number, place in found
+            if number and (place.channel in address or (place.root or "-") in address)
+        ]
+        if named:
+            return named[0]
+    return 0
+
+
+def forget(ids: Collection[int], now: float) -> Forgotten:
+    """Hide these messages from everything at once, and erase what a few milliseconds suffice for.
+
+    ``erase_hidden`` does the rest.
+    """
+    given = _dump(ids)
+    chosen = MessageRow.id.in_(each(given))
+    going = TurnRow.select(TurnRow.id).where(
+        TurnRow.prompt_message.in_(each(given)) & TurnRow.state.in_(_GOING)
+    )
+    stopped = tuple(row.id for row in going)
+    first: dict[int, float] = {}
+    for row in MessageRow.select(MessageRow.conversation, MessageRow.sent_at).where(chosen):
+        earliest = first.get(row.conversation_id, row.sent_at)
+        first[row.conversation_id] = min(earliest, row.sent_at)
+    count = (
+        MessageRow.update(
+            deleted_at=now,
+            # Also one that was only a file: what is hidden is told by its words.
+            text=SQL("CASE text WHEN '' THEN ' ' ELSE text END"),
+        )
+        .where(chosen & MessageRow.deleted_at.is_null())
+        .execute()
+    )
+    AttachmentRow.delete().where(AttachmentRow.message.in_(each(given))).execute()
+    derived.forget(ids)
+    for conversation_id, sent_at in first.items():
+        sessions.end_told(conversation_id, sent_at)
+    outbox_texts.withdraw_fleeting(now)
+    note_deletion()
+    erase_hidden(now)
+    return Forgotten(count, stopped)
+
+
+def forget_thread(conversation_id: int, now: float, at: float) -> Forgotten:
+    """Forget all of a thread up to ``at`` (by the platform's clock), and what was posted in it."""
+    done = forget(of_thread(conversation_id), now)
+    note_forgotten(thread_of(conversation_id), max(at, _newest(conversation_id)))
+    return done
+
+
+def forget_person(author_key: str, now: float, at: float) -> Forgotten:
+    """Forget all that a person said up to ``at``, and what agents answered to them."""
+    done = forget(of_person(author_key), now)
+    note_forgotten(person_of(author_key), at)
+    return done
+
+
+def _newest(conversation_id: int) -> float:
+    newest = MessageRow.select(fn.MAX(MessageRow.sent_at)).where(
+        (MessageRow.conversation == conversation_id) & (MessageRow.author_kind == "human")
+    )
+    return float(newest.scalar() or 0.0)
+
+
+def erase_hidden(now: float, budget_s: float = 0.008) -> bool:
+    """Erase what is hidden, for about as long as ``budget_s``; whether there may be more."""
+    ends = time.perf_counter() + budget_s
+    hidden = SQL("deleted_at IS NOT NULL AND text != ''")  # word for word as in the index
+    rows = MessageRow.select(MessageRow.id).where(hidden).order_by(MessageRow.id).limit(100)
+    for row in list(rows):
+        if time.perf_counter() > ends:
+            return True
+        erasure.erase(row.id, now, forgotten=True)
+    return len(rows) == 100
+
+
+def _dump(ids: Iterable[int]) -> str:
+    return json.dumps(list(ids))
