@@ -23,6 +23,7 @@ from rich.text import Text
 from bridge import pulls
 from bridge.app import DATABASE, names_of
 from bridge.chats import make_chats
+from bridge.keeping import keeping_check
 from bridge.limits import engine_check, limit_checks
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all, summary_check
 from bridge.tables import read_tables
@@ -50,6 +51,7 @@ async def examine(settings: Settings | SettingsError, given: Path | None = None)
     checks.append(await asyncio.to_thread(_locks, settings.storage.locks))
     checks += await _database(settings.storage.dir / DATABASE)
     checks += await asyncio.to_thread(_projects, settings)
+    checks.append(keeping_check(settings))
     checks.append(_access(settings))
     checks += await _engines(settings)
     checks.append(await asyncio.to_thread(_pull, settings))

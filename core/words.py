@@ -21,6 +21,7 @@ or `--permission plan` (the agent only reads)
 `!answer 7 …` decide
 - `!recall question` finds what was said, with who, when and where, for your eyes; \
 `!mark 12 wrong` or `!mark 12 outdated` says so of a message
+- `!forget #12` has me forget a message, `!forget thread` this thread, `!forget me` all you said
 - `!context` shows what the last run was told; `!context RUN` another one
 - `!mode full` gives this thread's questions more context; `!mode` shows it
 - `!resume` shows how to go on in a terminal, `!continue` brings a terminal's session here
