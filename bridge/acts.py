@@ -8,36 +8,28 @@ from typing import Any
 
 import structlog
 
-from bridge import shown
+from bridge import doers, shown
 from bridge.access import Door
-from bridge.asked import AskedActs
-from bridge.asked_commands import Decide, Requests, Revoke
 from bridge.commands import (
     Ask,
-    Context,
     Convene,
-    Help,
     Intention,
     Mode,
     Names,
     Next,
-    RightsShown,
-    Status,
     Stop,
 )
 from bridge.line import Line
+from bridge.recalls import Look as Recalling
+from bridge.recalls import Recalls
 from bridge.replies import remind, seat_of
 from bridge.rights import RightsRules
 from bridge.secrets import reply_without_secrets
 from bridge.speakers import next_speaker
 from bridge.tables import Tables
-from bridge.team_acts import Ground, TeamActs
-from bridge.team_commands import Team
-from bridge.terminal_commands import Continue, Resume
+from bridge.team_acts import Ground
 from bridge.terminals import Look, Terminals
-from bridge.usage_acts import Counting, act_usage
-from bridge.usage_commands import BudgetsShown, Usage
-from core.errors import BadInput
+from bridge.usage_acts import Counting
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
 from core.permissions import lowest
@@ -69,14 +61,15 @@ class IntakePolicy:
     counting: Counting = field(default_factory=Counting)
     line: Callable[[], Line] = Line
     rights: RightsRules = field(default_factory=RightsRules)
+    recalls: Recalls = field(default_factory=Recalls)
 
 
 class Acts:
     """The acts of one person at one moment.
 
     ``stopped`` collects turns whose processes must end, ``skipped`` single steps, ``ruled`` the
-    runs and numbers of requests that were decided; ``queued`` and ``owes`` say whether there is a
-    new turn, or anything to post.
+    runs and numbers of requests that were decided; ``queued``, ``owes`` and ``gone`` say whether
+    there is a new turn, anything to post, or anything less to remember.
     """
 
     def __init__(
@@ -95,8 +88,8 @@ class Acts:
         self.stopped: list[int] = []
         self.skipped: list[tuple[int, Step]] = []
         self.ruled: list[tuple[str, int]] = []
-        self.queued = self.owes = False
-        self.look: Look | None = None  # at the host, once this is committed
+        self.queued = self.owes = self.gone = False
+        self.look: Look | Recalling | None = None  # at the host or memory, once it is committed
 
     def voice(self, chat: str, markdown: str, _label: str) -> tuple[str, ...]:
         """``render`` as ``core.turns.rounds.Voice``."""
@@ -117,36 +110,19 @@ class Acts:
         """Do what is meant; what is returned is to be told to the person.
 
         Raises:
-            BadInput: it needs a thread and there is none.
+            BadInput, NotAllowed: it cannot be done; says why.
         """
         match intention:
             case Ask() | Convene() if conversation is not None:
                 return self._queue(intention, conversation, message_id)
             case Stop() if conversation is not None:
                 return self.stop(conversation, list(turns.waiting(conversation.id)))
-            case Status():
-                return shown.status(self, conversation)
-            case Usage() | BudgetsShown():
-                return act_usage(self, intention, self.policy.counting)
-            case Context() if conversation is not None:
-                return shown.context(self, conversation, intention.run)
             case Next() if conversation is not None:
                 return next_speaker(self, conversation, intention.name)
             case Mode() if conversation is not None:
                 return self._mode(intention.mode, conversation)
-            case Resume() | Continue() if conversation is not None:
-                return self.policy.terminals.act(self, intention, conversation)
-            case Team():
-                return TeamActs(self, self.policy.ground, conversation, message_id).act(intention)
-            case Decide() | Requests() | Revoke():
-                return AskedActs(self).act(intention, conversation)
-            case Help() | RightsShown():
-                return shown.helped(self, intention)
             case _:
-                raise BadInput(
-                    "This is about one thread: type it in one that Moot takes part in, "
-                    "with `!` before it."
-                )
+                return doers.do(self, intention, conversation, message_id)
 
     def waiting(self, conversation: Conversation | None) -> tuple[Turn, ...]:
         """The turns that run or wait in a conversation, or (``None``) in the channel."""

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import cast
 
 from bridge.asked_commands import SHORT, AskedIntention, parse_asked
 from bridge.asked_commands import WORDS as ASKED_WORDS
+from bridge.forget_commands import WORDS as FORGET_WORDS
+from bridge.forget_commands import Forget, parse_forget
 from bridge.options import (
     ALIKE,
     MODES,
@@ -29,6 +31,8 @@ from bridge.options import (
     parse_switch,
     take_options,
 )
+from bridge.recall_commands import CLOSE, RecallIntention, parse_recall
+from bridge.recall_commands import WORDS as RECALL_WORDS
 from bridge.team_commands import WORDS, Team, Topic, parse_team
 from bridge.terminal_commands import WORDS as TERMINAL_WORDS
 from bridge.terminal_commands import TerminalIntention, parse_terminal
@@ -54,11 +58,13 @@ COMMANDS = {
     **TERMINAL_WORDS,
     **ASKED_WORDS,
     **USAGE_WORDS,
+    **FORGET_WORDS,
+    **RECALL_WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
 UNKNOWN = "unknown"
-_LONG = tuple(word for word in COMMANDS if word not in SHORT)
+_LONG = tuple(word for word in COMMANDS if word not in (*SHORT, *CLOSE))
 _UNSEEN = ("Cc", "Cf", "Cs", "Zs")
 MAX_ROUNDS = 5
 MIN_SEATS = 2
@@ -159,7 +165,7 @@ class NoTopic(BadInput):
 
 Intention = (
     Ask | Convene | Stop | Next | Status | Context | Mode | RightsShown | Help
-    | Team | AskedIntention | TerminalIntention | UsageIntention
+    | Team | AskedIntention | TerminalIntention | UsageIntention | RecallIntention | Forget
 )  # fmt: skip
 
 
@@ -215,10 +221,8 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return Context(text.strip())
         case "mode":
             return _own_mode(text)
-        case "usage":
-            return parse_usage(text)
-        case _ if command in ASKED_WORDS.values():
-            return parse_asked(command, text)
+        case _ if grammar := _GRAMMARS.get(command):
+            return grammar(command, text)
         case _ if command in WORDS.values():
             return parse_team(cast("Topic", command), text)
         case "resume" | "continue":
@@ -227,6 +231,14 @@ def parse(command: str, text: str, names: Names) -> Intention:
             raise _no_such(command, text)
         case _:
             return Help(text.strip().lower())
+
+
+_GRAMMARS: dict[str, Callable[[str, str], Intention]] = {
+    "usage": lambda _, text: parse_usage(text),
+    "forget": lambda _, text: parse_forget(text),
+    **dict.fromkeys(RECALL_WORDS, parse_recall),
+    **dict.fromkeys(ASKED_WORDS.values(), parse_asked),
+}
 
 
 def _no_such(command: str, text: str) -> BadInput:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import structlog
 
-from bridge import terminals
+from bridge import recalls, terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.answers import FORM as ANSWER_FORM
@@ -131,12 +131,14 @@ class Intake:
             self._on_turn()
         if acts.owes:
             self._on_post()
-        if acts.event.kind in ("edit", "delete"):
+        if acts.gone or acts.event.kind in ("edit", "delete"):
             self._on_gone()
 
-    async def _look(self, acts: Acts, look: terminals.Look) -> Reply | None:
+    async def _look(self, acts: Acts, look: terminals.Look | recalls.Look) -> Reply | None:
         """What needs a look at the host comes after the commit: the rows wait for no program."""
         try:
+            if isinstance(look, recalls.Look):
+                return await self._policy.recalls.look(acts, look, self._records)
             reply = await self._policy.terminals.look(acts, look, self._records)
             if reply is None or acts.event.kind != "message":
                 return reply
@@ -391,6 +393,8 @@ class _Taken:
             self.intake.door.check(self.event.author)
             if verb in terminals.VERBS:
                 return self.policy.terminals.press(self.acts, verb, argument)
+            if verb in recalls.VERBS:
+                return self.policy.recalls.press(self.acts, verb, argument)
             if verb == "form":
                 return self._open_form(wanted_by(argument, self.event.key, self.policy.names))
             return press(self.acts, verb, argument)

@@ -31,19 +31,17 @@ class Shown:
 class Page:
     """A part of what was found.
 
-    ``searched`` messages were looked through (``more``: at least so many), ``wide``: those of the
-    project's public channels, too; ``by_meaning``: not by their words alone. ``first`` counts from
-    0; ``left``: there is more after this page.
+    ``searched`` messages of ``where`` were looked through (``more``: at least so many);
+    ``by_meaning``: not by their words alone. ``first`` counts from 0.
     """
 
     question: str
     hits: Sequence[Shown]
     searched: int
     more: bool
-    wide: bool
+    where: str
     by_meaning: bool
     first: int = 0
-    left: bool = False
 
 
 def say_page(page: Page, here: Conversation, now: float, zone: tzinfo | None) -> str:
@@ -84,11 +82,13 @@ def say_mark(mark: Mark, now: float) -> str:
     return f"{told}: “{literal(mark.note, 300)}”" if mark.note else told
 
 
-def mark_buttons(conversation_id: int, hits: Sequence[Shown]) -> tuple[Button, ...]:
-    """To mark each hit, as seen from the conversation (0: from its channel)."""
+def mark_buttons(conversation_id: int, hits: Sequence[Shown], back: str) -> tuple[Button, ...]:
+    """To mark each hit, as seen from the conversation (0: from its channel), and come ``back``."""
     kinds: tuple[tuple[MarkKind, str], ...] = (("wrong", "wrong"), ("stale", "outdated"))
     return tuple(
-        Button(f"mark:{conversation_id}:{one.message.id}:{kind}", f"#{one.message.id} is {word}")
+        Button(
+            f"mark:{conversation_id}:{one.message.id}:{kind}:{back}", f"#{one.message.id} is {word}"
+        )
         for one in hits
         for kind, word in kinds
     )
@@ -126,10 +126,7 @@ def _nothing(page: Page) -> str:
 def _searched(page: Page) -> str:
     many = f"more than {page.searched:,}" if page.more else f"{page.searched:,}"
     count = "1 message" if page.searched == 1 and not page.more else f"{many} messages"
-    where = "this place"
-    if page.wide:
-        where += " and the project's public channels"
-    return f"{count} of {where}"
+    return f"{count} of {page.where}"
 
 
 def _how(page: Page) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.asked import AskedActs
-from bridge.commands import Help, RightsShown
+from bridge.commands import Help, RightsShown, Status
 from bridge.line import say_line
 from bridge.rights import Rights, rights_of, say_lowered, say_rights, say_short
 from bridge.team_commands import WORDS
@@ -45,11 +45,17 @@ def context(acts: Acts, conversation: Conversation, wanted: str) -> Reply:
     return Reply(f"{told}\n\n{say_short(_rights(acts))}")
 
 
-def helped(acts: Acts, wanted: Help | RightsShown) -> Reply:
-    """What can be typed, or what agents may do here for the one who asks."""
-    if isinstance(wanted, RightsShown):
-        return Reply(say_rights(_rights(acts)))
-    return Reply(HELP_TEAM if wanted.page in TEAM_PAGES else HELP)
+def told(
+    acts: Acts, wanted: Status | Help | RightsShown, conversation: Conversation | None
+) -> Reply:
+    """What runs and waits, what can be typed, or what agents may do here for the one who asks."""
+    match wanted:
+        case Status():
+            return status(acts, conversation)
+        case RightsShown():
+            return Reply(say_rights(_rights(acts)))
+        case Help():
+            return Reply(HELP_TEAM if wanted.page in TEAM_PAGES else HELP)
 
 
 def lowered(acts: Acts, conversation: Conversation, own: Permission | None, *, table: bool) -> None:

@@ -1,0 +1,56 @@
+"""Who does what is meant, where no question is put and nothing that runs is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge import shown
+from bridge.asked import AskedActs
+from bridge.asked_commands import Decide, Requests, Revoke
+from bridge.commands import Context, Help, Intention, RightsShown, Status
+from bridge.forget_acts import ForgetActs
+from bridge.forget_commands import Forget
+from bridge.recall_commands import MarkIt, Recall
+from bridge.team_acts import TeamActs
+from bridge.team_commands import Team
+from bridge.terminal_commands import Continue, Resume
+from bridge.usage_acts import act_usage
+from bridge.usage_commands import BudgetsShown, Usage
+from core.errors import BadInput
+from core.model import Conversation, Reply
+
+if TYPE_CHECKING:
+    from bridge.acts import Acts
+
+
+def do(
+    acts: Acts, intention: Intention, conversation: Conversation | None, message_id: int
+) -> Reply | None:
+    """Do it; what is returned is to be told to the person.
+
+    Raises:
+        BadInput: it needs a thread and there is none, or cannot be done; says why.
+        NotAllowed: this person may not.
+    """
+    match intention:
+        case Status() | Help() | RightsShown():
+            return shown.told(acts, intention, conversation)
+        case Usage() | BudgetsShown():
+            return act_usage(acts, intention, acts.policy.counting)
+        case Context() if conversation is not None:
+            return shown.context(acts, conversation, intention.run)
+        case Resume() | Continue() if conversation is not None:
+            return acts.policy.terminals.act(acts, intention, conversation)
+        case Team():
+            return TeamActs(acts, acts.policy.ground, conversation, message_id).act(intention)
+        case Decide() | Requests() | Revoke():
+            return AskedActs(acts).act(intention, conversation)
+        case Recall() | MarkIt():
+            return acts.policy.recalls.act(acts, intention, conversation, message_id)
+        case Forget():
+            return ForgetActs(acts).act(intention, conversation)
+        case _:
+            raise BadInput(
+                "This is about one thread: type it in one that Moot takes part in, "
+                "with `!` before it."
+            )

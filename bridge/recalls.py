@@ -1,0 +1,274 @@
+"""``!recall``: what was said, found with evidence, and what people say of it (``!mark``).
+
+What is found is shown to the one who asks and kept nowhere: a post would be a copy of other
+people's words that no deletion reaches. So typed in a thread it is answered by a button, and what
+the button brings only its presser sees. Whose eyes count is asked of the rows each time.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from bridge.commands import parse, typed_command
+from bridge.recall_commands import MarkIt, Recall, RecallIntention
+from bridge.recall_words import MARKED, Page, Shown, mark_buttons, say_page
+from core.errors import BadInput, NotAllowed
+from core.memory.find import Hit, find
+from core.model import Actor, Button, Conversation, MarkKind, Near, Reply, Scene
+from core.ports import Recollect, no_memory
+from core.records import marks, messages, places, pointed, scope, search
+from core.records.thread import Records
+from core.words import literal
+
+if TYPE_CHECKING:
+    from bridge.acts import Acts
+
+PAGE = 5
+MOST = 50  # hits that can be paged through
+COUNTED = 20_000
+NEAR_S = 1.2  # Slack wants an answer within three seconds
+MAX_REMEMBERED = 200
+VERBS = ("recall", "more", "mark")
+EVERY_TURN = 2**62  # what waits for an answer was said, too
+ALONE = "What is found is shown to you alone: press the button."
+GONE = (
+    "There is no message #{number} that may be seen from here: it was deleted, or is not for this "
+    "place. `!recall` shows the numbers of what is."
+)
+OTHER = "This button is from another version of Moot."
+_MARK = re.compile(r"([0-9]{1,18}):([0-9]{1,18}):(wrong|stale|none)(?::([0-9a-f]{12}):([0-9]+))?")
+_PAGE = re.compile(r"([0-9a-f]{12}):([0-9]{1,3})")
+_ASKED = re.compile(r"([0-9]{1,18}):([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is to be found once the event is a row: memory is asked outside of the transaction."""
+
+    scene: Scene
+    question: str
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question whose pages can be turned, until Moot ends or many others were asked."""
+
+    person: str
+    conversation: int
+    question: str
+
+
+class Recalls:
+    """What people recall and mark. ``near`` asks memory by meaning."""
+
+    def __init__(self, near: Recollect = no_memory) -> None:
+        self._near = near
+        self._asked: OrderedDict[str, _Asked] = OrderedDict()
+
+    # --- inside intake's transaction -------------------------------------------------------
+
+    def act(
+        self,
+        acts: Acts,
+        wanted: RecallIntention,
+        conversation: Conversation | None,
+        message_id: int,
+    ) -> Reply | None:
+        """What was typed.
+
+        Raises:
+            BadInput, NotAllowed: it cannot be; says why.
+        """
+        if isinstance(wanted, MarkIt):
+            return _mark(acts, wanted, conversation)
+        if acts.event.kind == "message" and conversation is not None:
+            action = f"recall:{conversation.id}:{message_id}"
+            return Reply(ALONE, (Button(action, "Show me", "primary"),))
+        acts.look = Look(scene_of(acts, conversation), wanted.question)
+        return None
+
+    def press(self, acts: Acts, verb: str, argument: str) -> Reply | None:
+        """A button of ours was pressed; its value alone is no authority. Raises as ``act``."""
+        if verb == "recall" and (match := _ASKED.fullmatch(argument)):
+            here = _place(acts, int(match[1]))
+            assert here is not None
+            number = int(match[2])
+            question = _typed(acts, number, here)
+            acts.look = Look(scene_of(acts, here, number), question)
+            return None
+        if verb == "more" and (match := _PAGE.fullmatch(argument)):
+            asked = self._asked.get(match[1])
+            if asked is None or asked.person != _person(acts):
+                raise BadInput("That list is not kept any more: ask again with `!recall`.")
+            here = _place(acts, asked.conversation)
+            acts.look = Look(scene_of(acts, here), asked.question, int(match[2]))
+            return None
+        if verb == "mark" and (match := _MARK.fullmatch(argument)):
+            kind = cast("MarkKind | None", None if match[3] == "none" else match[3])
+            here = _place(acts, int(match[1]))
+            back = f"{match[4]}:{match[5]}" if match[4] else ""
+            return _mark(acts, MarkIt(int(match[2]), kind), here, back)
+        raise BadInput(OTHER)
+
+    # --- outside of it ---------------------------------------------------------------------
+
+    async def look(self, acts: Acts, look: Look, records: Records) -> Reply:
+        """What is found now."""
+        near = await self._near(look.scene, look.question, within_s=NEAR_S)
+        return await records.do(self._found, acts, look, near)
+
+    def _found(self, acts: Acts, look: Look, near: Near | None) -> Reply:
+        scene, first = look.scene, look.first
+        count = search.count_visible(scene, COUNTED + 1)
+        found = find(scene, look.question, MOST * 2, near, now=acts.now)
+        hits = [hit for hit in found if not _is_command(hit.message.text)][:MOST]
+        shown = _shown(acts, hits[first : first + PAGE])
+        page = Page(
+            look.question,
+            shown,
+            min(count, COUNTED),
+            count > COUNTED,
+            _where(scene),
+            near is not None,
+            first,
+        )
+        text = say_page(page, scene.conversation, acts.now, acts.policy.counting.purse.zone)
+        if not shown:
+            return Reply(text)
+        token = self._remember(acts, look)
+        trusted = acts.event.author.trusted
+        buttons = mark_buttons(scene.conversation.id, shown, f"{token}:{first}") if trusted else ()
+        if len(hits) > first + PAGE:
+            buttons = (*buttons, Button(f"more:{token}:{first + PAGE}", "More", "primary"))
+        return Reply(text, buttons)
+
+    def _remember(self, acts: Acts, look: Look) -> str:
+        asked = _Asked(_person(acts), look.scene.conversation.id, look.question)
+        token = next((known for known, one in self._asked.items() if one == asked), "")
+        token = token or secrets.token_hex(6)
+        self._asked[token] = asked
+        self._asked.move_to_end(token)
+        while len(self._asked) > MAX_REMEMBERED:
+            self._asked.popitem(last=False)
+        return token
+
+
+def scene_of(acts: Acts, conversation: Conversation | None, message_id: int = 0) -> Scene:
+    """Whose eyes: those of whoever acts and of the conversation (``None``: the channel's)."""
+    event, ground = acts.event, acts.policy.ground
+    here = conversation or Conversation(
+        0, event.key, event.direct, opened=False, engaged=False, caught_up=True
+    )
+    project = ground.project_of(event.key)
+    return Scene(
+        here,
+        project,
+        prompt="",
+        turn_id=EVERY_TURN,
+        prompt_message_id=message_id,
+        project_channels=ground.channels_of(project),
+        recall=ground.recall_of(event.key),
+        asker_key=_person(acts),
+        asker_trusted=event.author.trusted,
+        address=ground.address,
+    )
+
+
+def _mark(acts: Acts, wanted: MarkIt, conversation: Conversation | None, back: str = "") -> Reply:
+    """Set or take a mark of what whoever acts may see from here. Whoever finds it sees that."""
+    author = acts.event.author
+    if not author.trusted:
+        raise NotAllowed(
+            "Marks are for members: guests and people of other workspaces may recall, but not say "
+            "that something is wrong or outdated."
+        )
+    scene = scene_of(acts, conversation)
+    number = wanted.number
+    found = messages.find_message(number)
+    if found is None or not scope.may_see(scene, found[1].id):
+        raise BadInput(GONE.format(number=number))
+    there, project = found[1], scene.project.name
+    by = Actor(_person(acts), author.name)
+    more = (Button(f"more:{back}", "Back to the list"),) if back else ()
+    if wanted.kind is None:
+        taken = marks.take(number, there, by=by, now=acts.now, project=project)
+        told = "Your mark is taken back." if taken else "You have no mark there."
+        return Reply(f"**#{number}**: {told}", more)
+    marks.put(number, there, wanted.kind, by=by, note=wanted.note, now=acts.now, project=project)
+    told = (
+        f"**#{number}** is marked as {MARKED[wanted.kind]} by {literal(author.name)}: it comes "
+        f"later in what is found, and agents are told. `!unmark {number}` takes it back."
+    )
+    if acts.event.kind == "message":
+        return Reply(told)
+    if not wanted.note:
+        told += f" `!mark {number} {MARKED[wanted.kind]} why` says why."
+    undo = f"mark:{scene.conversation.id}:{number}:none" + (f":{back}" if back else "")
+    return Reply(told, (Button(undo, "Take it back"), *more))
+
+
+def _place(acts: Acts, conversation_id: int) -> Conversation | None:
+    """The conversation that a button belongs to, if that is where it was pressed; 0: the channel.
+
+    Raises:
+        BadInput: it is another place.
+    """
+    if not conversation_id:
+        return None
+    conversation, key = places.by_id(conversation_id), acts.event.key
+    there = conversation.key if conversation else key
+    same = replace(there, root="") == replace(key, root="")
+    if conversation is None or not same or (conversation.apart and there.root != key.root):
+        raise BadInput("This button belongs to another channel.")
+    return conversation
+
+
+def _typed(acts: Acts, message_id: int, here: Conversation) -> str:
+    """The question of a typed ``!recall``, as it reads now."""
+    said = messages.get_message(message_id, here.id)
+    if said is None:
+        raise BadInput("The question was deleted.")
+    command, text = typed_command(said.text) or ("", "")
+    wanted = parse(command, text, acts.policy.names) if command == "recall" else None
+    if not isinstance(wanted, Recall):
+        raise BadInput("The question was changed: ask again with `!recall`.")
+    return wanted.question
+
+
+def _is_command(text: str) -> bool:
+    """Whether a message was said to Moot only: what somebody recalled is no answer to it."""
+    typed = typed_command(text) if text.startswith("!") else None
+    return typed is not None and typed[0] not in ("ask", "roundtable")
+
+
+def _shown(acts: Acts, hits: list[Hit]) -> list[Shown]:
+    posts = pointed.posts_of([hit.message for hit in hits])
+    address = acts.policy.ground.address
+    return [
+        Shown(
+            hit.message,
+            hit.conversation,
+            hit.marks,
+            address(hit.conversation.key, posts.get(hit.message.id, "")),
+        )
+        for hit in hits
+    ]
+
+
+def _where(scene: Scene) -> str:
+    """What a scene draws from, in words."""
+    if scene.conversation.direct:
+        return "this direct message"
+    if scene.recall == "conversation":
+        return "this thread"
+    wide = scene.recall == "project" and scene.asker_trusted and scene.project_channels
+    return "this channel" + (" and the project's public channels" if wide else "")
+
+
+def _person(acts: Acts) -> str:
+    return f"{acts.event.key.chat}:{acts.event.author.id}"
