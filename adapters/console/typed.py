@@ -13,6 +13,7 @@ COMMANDS = {
     "stop": "stop",
     "status": "status",
     "usage": "usage",
+    "recall": "recall",
     "context": "context",
     "help": "help",
     "moot": "moot",

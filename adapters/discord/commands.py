@@ -112,6 +112,12 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         del topic, preset, participants, rounds, mode, budget, synthesizer, context
         await forward(interaction)
 
+    @tree.command(name="recall", description="Find what was said, with who, when and where")
+    @describe(question="A question, or some words of it; the answer is for you alone")
+    async def recall(interaction: discord.Interaction, question: str) -> None:
+        del question
+        await forward(interaction)
+
     @tree.command(name="context", description="Show what a run was told")
     @describe(run="A run's id, or its beginning; the newest one if left out")
     async def context(interaction: discord.Interaction, run: str | None = None) -> None:
@@ -143,12 +149,13 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         await forward(interaction)
 
     @tree.command(name="moot", description="Everything else, as it is typed in a thread")
-    @describe(words="Such as: help, requests, allow 7, deny 7 not now, plan show 3")
+    @describe(words="Such as: help, requests, allow 7, deny 7 not now, mark 12 wrong, plan show 3")
     async def moot(interaction: discord.Interaction, words: str) -> None:
         del words
         await forward(interaction)
 
-    del ask, roundtable, context, stop, status, usage, resume, go_on, moot  # the tree holds them
+    # The tree holds them.
+    del ask, roundtable, recall, context, stop, status, usage, resume, go_on, moot
     return tree
 
 

@@ -23,10 +23,11 @@ EVENTS = ("app_mention", "message.channels", "message.groups", "message.im", "me
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "/ask": ("Ask an agent", "what to ask"),
     "/roundtable": ("Let several agents discuss", "a topic; without one a form opens"),
+    "/recall": ("Find what was said, with evidence", "a question, or some words"),
     "/moot": (
         "Everything else: /moot help",
         (
-            "stop | next | status | usage | context | mode | plan | finding | artifact | "
+            "stop | next | status | usage | recall | context | mode | plan | finding | artifact | "
             "decisions | help"
         ),
     ),

@@ -20,7 +20,7 @@ NEEDED_BY = {
 
 def test_commands_are_ours_alone() -> None:
     made = manifest()["features"]["slash_commands"]
-    assert [c["command"] for c in made] == ["/ask", "/roundtable", "/moot"]
+    assert [c["command"] for c in made] == ["/ask", "/roundtable", "/recall", "/moot"]
     assert not {c["command"].lstrip("/") for c in made} & set(BUILT_IN_COMMANDS)
     assert {"status", "stop", "help"} - set(BUILT_IN_COMMANDS) == {"stop"}
     assert all(c["description"] and c["usage_hint"] for c in made)

@@ -151,5 +151,6 @@ async def test_commands_are_registered_once(world):
     assert registrations() == 1
     names = {name for name, _ in world.backend.commands[None]}
     assert names == {
-        *("ask", "roundtable", "stop", "status", "context", "usage", "resume", "continue", "moot"),
+        *("ask", "roundtable", "recall", "stop", "status", "context", "usage", "resume"),
+        *("continue", "moot"),
     }
