@@ -133,6 +133,20 @@ def drop(kind: str, item: int) -> None:
     _sql("DELETE FROM vector WHERE kind = ? AND item = ?", [kind, item])
 
 
+def move(conversation_id: int) -> None:
+    """A conversation's scope is another one: its messages are found in the old one no more."""
+    _sql(
+        "DELETE FROM vector WHERE kind = 'message' "
+        "AND item IN (SELECT id FROM message WHERE conversation_id = ?)",
+        [conversation_id],
+    )
+    _sql(
+        "INSERT INTO index_job (kind, item, op, attempts, at) SELECT 'message', id, 'put', 0, ? "
+        "FROM message WHERE conversation_id = ? AND deleted_at IS NULL",
+        [time.time(), conversation_id],
+    )
+
+
 def vectors(embedder: int) -> int:
     """How many vectors of a model there are."""
     # "+": by the index over kind and item, a tenth of the table.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.model import Conversation, ConversationKey
+from core.records import jobs
 from core.records.messages import find_conversation, to_conversation
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow
@@ -40,13 +41,16 @@ def set_mode(conversation_id: int, mode: str) -> None:
 
 def set_apart(key: ConversationKey) -> None:
     """This thread is a private one: not everybody in its channel can read it."""
-    ConversationRow.update(apart=True).where(
+    turned = ConversationRow.select(ConversationRow.id).where(
         (ConversationRow.chat == key.chat)
         & (ConversationRow.space == key.space)
         & (ConversationRow.channel == key.channel)
         & (ConversationRow.root == key.root)
         & ~ConversationRow.apart
-    ).execute()
+    )
+    for row in list(turned):
+        ConversationRow.change(row.id, apart=True)
+        jobs.move(row.id)
 
 
 _set_public = Prepared(
