@@ -1,6 +1,8 @@
 """What is written beside a message so that it is found: its keyword row, and a job for its vector.
 
-In the transaction of the message itself, so keywords find it at once and no crash loses a job.
+In the transaction of the message itself, so keywords find it at once and no crash loses a job. A
+row also holds words of the message before it (``context``): it is written anew when these change,
+or when another message comes between, so nothing of what is erased stays in it.
 """
 
 from __future__ import annotations
@@ -8,50 +10,76 @@ from __future__ import annotations
 import time
 
 from core.keywords import context_text, index_text
+from core.records import fulltext
 from core.records.prepared import Prepared
-from core.records.tables import IndexJobRow, MessageIndex, MessageRow, VectorRow
+from core.records.tables import IndexJobRow, MessageRow, VectorRow
 
-_unindex = Prepared(
-    MessageIndex, lambda message: MessageIndex.delete().where(MessageIndex.rowid == message)
-)
-_add = Prepared(
-    MessageIndex,
-    lambda message, body, speaker, context: MessageIndex.insert(
-        rowid=message, body=body, speaker=speaker, context=context
-    ),
-)
+# What failed and stopped runs said is nobody's memory: such messages are found by no word (C109),
+# and are context of none.
 _before = Prepared(
     MessageRow,
     lambda conversation, at, message: (
-        MessageRow.select()
+        MessageRow.select(MessageRow.text)
         .where(
             (MessageRow.conversation == conversation)
             & MessageRow.deleted_at.is_null()
             & ((MessageRow.sent_at < at) | ((MessageRow.sent_at == at) & (MessageRow.id < message)))
+            & ~MessageRow.interrupted
         )
         .order_by(MessageRow.sent_at.desc(), MessageRow.id.desc())
+        .limit(1)
+    ),
+)
+_after = Prepared(
+    MessageRow,
+    lambda conversation, at, message: (
+        MessageRow.select(MessageRow.id, MessageRow.sent_at)
+        .where(
+            (MessageRow.conversation == conversation)
+            & MessageRow.deleted_at.is_null()
+            & ((MessageRow.sent_at > at) | ((MessageRow.sent_at == at) & (MessageRow.id > message)))
+            & ~MessageRow.interrupted
+        )
+        .order_by(MessageRow.sent_at, MessageRow.id)
         .limit(1)
     ),
 )
 
 
 def put(message_id: int) -> None:
-    """Index a message as its row has it now, in place of what was indexed of it."""
+    """Index a message as its row has it now, in place of what was indexed of it.
+
+    One that is not to be found (deleted, interrupted) is dropped instead.
+    """
     row = MessageRow.get_by_id(message_id)
-    before = _before.first(conversation=row.conversation_id, at=row.sent_at, message=row.id)
-    _unindex.run(message=row.id)
-    _add.run(
-        message=row.id,
-        body=index_text(row.text),
-        speaker=index_text(row.author_name),
-        context=context_text(row.sent_at, before.text if before else ""),
-    )
+    if row.deleted_at is not None or row.interrupted:
+        drop(message_id)
+        return
+    write(row)
+    _follow(row, row.text)
     queue("message", row.id, "put")
 
 
+def write(row: MessageRow) -> None:
+    """Write the keyword row of a message that is to be found."""
+    before = _before.first(conversation=row.conversation_id, at=row.sent_at, message=row.id)
+    fulltext.put(
+        row.id,
+        index_text(row.text),
+        index_text(row.author_name),
+        context_text(row.sent_at, before.text if before else ""),
+    )
+
+
 def drop(message_id: int) -> None:
-    """A message is found no more: its keyword row and its vectors go, Chroma is owed a deletion."""
-    _unindex.run(message=message_id)
+    """A message is found no more: its keyword row, its words in the next one's, its vectors go.
+
+    Chroma is owed a deletion. To be called once the row says that it is not to be found.
+    """
+    fulltext.drop(message_id)
+    row = MessageRow.get_by_id(message_id)
+    before = _before.first(conversation=row.conversation_id, at=row.sent_at, message=row.id)
+    _follow(row, before.text if before else "")
     drop_vectors("message", message_id)
 
 
@@ -64,3 +92,10 @@ def drop_vectors(kind: str, item: int) -> None:
 def queue(kind: str, item: int, op: str) -> None:
     """Owe the vectors and Chroma something: ``put`` an item as it is then, or ``drop`` it."""
     IndexJobRow.create(kind=kind, item=item, op=op, at=time.time())
+
+
+def _follow(row: MessageRow, before: str) -> None:
+    """What was said right after a message has ``before`` as its context now."""
+    after = _after.first(conversation=row.conversation_id, at=row.sent_at, message=row.id)
+    if after is not None:
+        fulltext.set_context(after.id, context_text(after.sent_at, before))

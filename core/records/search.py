@@ -6,20 +6,25 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
-from peewee import JOIN, SQL, Expression, Query
+from peewee import JOIN, SQL, Expression, Query, fn
 
-from core.keywords import match_any, query_terms
+from core.keywords import MAX_QUERY_TERMS, also, query_terms
 from core.model import Conversation, Message, Scene
+from core.records import fulltext
 from core.records.messages import to_conversation
-from core.records.prepared import Prepared, each, meta_of
+from core.records.prepared import Prepared, each
 from core.records.scope import Shape, Sight, rule, sight
-from core.records.tables import ConversationRow, MessageIndex, MessageRow
+from core.records.tables import ConversationRow, MessageRow
 
-WEIGHTS = "1.0, 1.0, 0.5"  # of body, speaker and context: measured on LoCoMo
+CONSIDERED = 4 * MAX_QUERY_TERMS  # terms of a long text whose uses are counted
 COMMON_ROWS = 10_000  # a word in more messages than this tells little, and costs a millisecond
+COUNTED_ROWS = 400_000  # that all counts of one query may take: some 20 ms
+COMMON_SHARE = 0.25  # of all messages: beside a rarer word, one in more of them tells nothing
 READ_ROWS = 20_000  # index entries that one query may rank: some 15 ms
+SMALL_ROWS = 50  # a word in no more messages than this is never too common
 NEWEST_ROWS = 100_000  # where every word is common: how many of the newest uses are looked at
 BEST_ROWS = 2_000  # how many of the best hits are asked for their place, one by one
 FEW_MESSAGES = (
@@ -43,7 +48,8 @@ def search(scene: Scene, text: str, limit: int, *, few: bool | None = None) -> t
     the question. The rarest words decide: the cost is bounded whatever the size of the database.
     ``few``: whether ``count_visible`` is at most ``FEW_MESSAGES``, where that is known.
     """
-    rare, common = _weighed(query_terms(text))
+    terms = query_terms(text, CONSIDERED)
+    rare, common = _weighed(tuple(dict.fromkeys((*terms, *islice(also(text), MAX_QUERY_TERMS)))))
     if not rare and not common:
         return ()
     told = [*scene.shown, scene.prompt_message_id]
@@ -64,7 +70,7 @@ def fetch(scene: Scene, ids: Iterable[int]) -> tuple[Found, ...]:
     sql, params = _asked(seen.shape).bound(**seen.values, told=told)
     hits = "SELECT key, value AS id FROM json_each(?)"
     sql = f"SELECT hits.id, 0.0 FROM ({hits}) AS hits WHERE EXISTS ({sql}) ORDER BY hits.key"  # noqa: S608
-    return _fetched(_sql(sql, [json.dumps(wanted), *params]))
+    return _fetched(fulltext.sql(sql, [json.dumps(wanted), *params]))
 
 
 def count_visible(scene: Scene, limit: int) -> int:
@@ -74,29 +80,28 @@ def count_visible(scene: Scene, limit: int) -> int:
 
 def _count(seen: Sight, limit: int) -> int:
     sql, params = _listed(seen.shape).bound(**seen.values)
-    [[count]] = _sql(f"SELECT count(*) FROM ({sql} LIMIT ?)", [*params, limit])  # noqa: S608
+    [[count]] = fulltext.sql(f"SELECT count(*) FROM ({sql} LIMIT ?)", [*params, limit])  # noqa: S608
     return count
 
 
 def _weighed(terms: Sequence[str]) -> tuple[dict[str, int], list[str]]:
     """The rarest terms that may be ranked together, with their uses; the rarest common one."""
-    uses = sorted((_uses(term), place, term) for place, term in enumerate(terms))
+    common = min(COMMON_ROWS, COUNTED_ROWS // max(1, len(terms)))
+    uses = sorted((fulltext.uses(term, common + 1), at, term) for at, term in enumerate(terms))
+    share = max(COMMON_SHARE * _newest_id(), SMALL_ROWS)
     rare: dict[str, int] = {}
     left = READ_ROWS
     for count, _, term in uses:
         left -= count
-        if count > COMMON_ROWS or left < 0:
+        if count > common or left < 0 or (rare and count > share) or len(rare) == MAX_QUERY_TERMS:
             break
         if count:
             rare[term] = count
-    return rare, [term for count, _, term in uses if count > COMMON_ROWS][:1]
+    return rare, [term for count, _, term in uses if count > common][:1]
 
 
-def _uses(term: str) -> int:
-    """In how many messages a term is; counting stops where it is common."""
-    counted = "SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?"
-    [[count]] = _sql(f"SELECT count(*) FROM ({counted})", [match_any([term]), COMMON_ROWS + 1])  # noqa: S608
-    return count
+def _newest_id() -> int:
+    return _newest.value() or 0
 
 
 @dataclass(slots=True)
@@ -110,23 +115,18 @@ class _Look:
 
     def ranked(self, terms: Mapping[str, int]) -> list[tuple[int, float]]:
         """The best hits, as (message, score)."""
-        found = f"SELECT rowid AS id, -bm25(message_fts, {WEIGHTS}) AS score FROM message_fts"  # noqa: S608
+        found, words = fulltext.hits(terms)
         order = "ORDER BY score DESC, id DESC LIMIT ?"
         if sum(terms.values()) > BEST_ROWS and self._few():
             # The list first: the hits in it are all that is ranked, and none of them is missed.
             allowed, params = self._bound(_listed_new)
-            sql = f"{found} WHERE message_fts MATCH ? AND +rowid IN ({allowed}) {order}"
-            return _sql(sql, [match_any(terms), *params, self.limit])
-        best = f"{found} WHERE message_fts MATCH ? {order}"
-        return self._first_allowed(best, [match_any(terms), BEST_ROWS])
+            sql = f"{found} AND +rowid IN ({allowed}) {order}"
+            return fulltext.sql(sql, [*words, *params, self.limit])
+        return self._first_allowed(f"{found} {order}", [*words, BEST_ROWS])
 
     def newest(self, term: str) -> list[tuple[int, float]]:
         """The newest hits for a word that is everywhere: its count in a text tells nothing."""
-        newest = (
-            "SELECT rowid AS id, 0.0 AS score FROM message_fts WHERE message_fts MATCH ? "
-            "ORDER BY rowid DESC LIMIT ?"
-        )
-        return self._first_allowed(newest, [match_any([term]), NEWEST_ROWS])
+        return self._first_allowed(*fulltext.newest(term, NEWEST_ROWS))
 
     def _first_allowed(self, hits: str, params: list[Any]) -> list[tuple[int, float]]:
         """The first hits that may be told, in their order."""
@@ -137,7 +137,7 @@ class _Look:
             allowed, more = self._bound(_asked)
             told = f"EXISTS ({allowed})"
         sql = f"SELECT hits.id, hits.score FROM ({hits}) AS hits WHERE {told} LIMIT ?"  # noqa: S608
-        return _sql(sql, [*params, *more, self.limit])
+        return fulltext.sql(sql, [*params, *more, self.limit])
 
     def _few(self) -> bool:
         """Whether listing what may be seen is cheaper than asking for the place of each hit."""
@@ -198,6 +198,7 @@ def _new(told: Any) -> Expression:
     return MessageRow.id.not_in(each(told))
 
 
+_newest = Prepared(MessageRow, lambda: MessageRow.select(fn.MAX(MessageRow.id)))
 _messages = Prepared(  # the fields of ``Message``, in their order: a row a hit would be half of all
     MessageRow,
     lambda ids: MessageRow.select(
@@ -230,8 +231,3 @@ def _fetched(scored: Sequence[tuple[int, float]]) -> tuple[Found, ...]:
     known = {row.id: to_conversation(row) for row in _places.rows(ids=places)}
     found = ((*said[number], score) for number, score in scored)
     return tuple(Found(message, known[place], score) for message, place, score in found)
-
-
-def _sql(sql: str, params: Sequence[Any]) -> list[Any]:
-    database = meta_of(MessageIndex).database
-    return database.execute_sql(sql, params).fetchall()

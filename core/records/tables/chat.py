@@ -143,7 +143,7 @@ class MessageIndex(FTS5Model):
 
     class Meta:  # pyright: ignore[reportIncompatibleVariableOverride]
         table_name = "message_fts"
-        options: ClassVar[Any] = {"tokenize": "porter unicode61 remove_diacritics 2"}
+        options: ClassVar[Any] = {"tokenize": "porter ascii"}
 
 
 class EventRow(Table):
