@@ -15,10 +15,10 @@ import structlog
 from core.memory.chroma.copying import Copying
 from core.memory.chroma.home import Home
 from core.memory.chroma.lane import Lane
-from core.memory.chroma.rows import Model
 from core.memory.chroma.store import Collection, Item, Store
 from core.memory.embed.port import Vectors
 from core.model.memory import MemoryState
+from core.records.embedders import Model
 from core.records.thread import Records
 
 log = structlog.get_logger()

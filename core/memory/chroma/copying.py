@@ -18,9 +18,9 @@ import numpy as np
 from core.memory.chroma import rows
 from core.memory.chroma.lane import Lane
 from core.memory.chroma.probe import FOUND
-from core.memory.chroma.rows import Model
 from core.memory.chroma.store import PAGE, Collection
 from core.memory.embed.port import Vectors
+from core.records.embedders import Model
 from core.records.thread import Records
 
 T = TypeVar("T")

@@ -29,6 +29,11 @@ class Home:
         """Become the owner; "" or, where another process is, its number. A server has none."""
         return "" if self.server else self.place.own()
 
+    @property
+    def ours(self) -> bool:
+        """Whether this process may write there."""
+        return bool(self.server) or self.place.owned
+
     def open(self, generation: str) -> Store:
         """The store of a generation."""
         if self.server:

@@ -16,6 +16,7 @@ import structlog
 from core.memory.chroma import rows
 from core.memory.chroma.asked import ChromaAway, Opened
 from core.memory.chroma.kept import CLOSE_S, Kept, Trouble
+from core.records import embedders
 
 log = structlog.get_logger()
 
@@ -87,7 +88,7 @@ class ChromaIndex(Kept):
         self._trouble, self._looked = "", True
         if owner := await asyncio.to_thread(self._home.own):
             raise Trouble(f"another process ({owner}) has its folder", fault=False)
-        model = await self._records.do(rows.current)
+        model = await self._records.do(embedders.current)
         if model is None:
             raise Trouble("there are no vectors yet", fault=False)
         self._home.database = await self._records.do(rows.database_id)
@@ -116,7 +117,7 @@ class ChromaIndex(Kept):
         asked = await asyncio.to_thread(place.asked)
         if not self._looked or asked:
             self._looked = True
-            model = await self._records.do(rows.current)
+            model = await self._records.do(embedders.current)
             if model is not None and model != opened.model:
                 await self.switch(model)
         if asked or self._wanted:
@@ -175,12 +176,15 @@ class ChromaIndex(Kept):
         """Keep a note of how it stands for other processes: `moot memory status` reads it."""
         told = None
         while True:
-            state = await self.state()
-            if state != told:
-                with contextlib.suppress(OSError):  # its own trouble is told elsewhere
-                    await asyncio.to_thread(self._home.place.tell, state)
-                told = state
+            now = (self._state, self._why, self._used_at)
+            if now != told and self._home.ours:
+                await self._tell()
+                told = now
             await asyncio.sleep(self._pace.tick_s)
+
+    async def _tell(self) -> None:
+        with contextlib.suppress(OSError):  # its own trouble is told elsewhere
+            await asyncio.to_thread(self._home.place.tell, await self.state())
 
     async def _pause(self, seconds: float) -> None:
         await _until(self._wake, seconds)

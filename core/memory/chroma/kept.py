@@ -14,8 +14,8 @@ from core.memory.chroma.copying import Differences
 from core.memory.chroma.lane import Lane
 from core.memory.chroma.place import Generation
 from core.memory.chroma.probe import probe
-from core.memory.chroma.rows import Model
 from core.memory.chroma.store import Collection, Store
+from core.records.embedders import Model
 
 log = structlog.get_logger()
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from core.memory.embed.port import Vectors
+from core.records import embedders
+from core.records.embedders import Model
 from core.records.prepared import meta_of
-from core.records.tables import EmbedderRow, MetaRow, VectorRow
+from core.records.tables import MetaRow, VectorRow
 
 Place = tuple[str, int]
 """Kind and item of a row of vectors; where the next page goes on."""
@@ -23,31 +24,14 @@ START: Place = ("", 0)
 _DATABASE = "memory.database"
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A row of ``EmbedderRow``."""
-
-    id: int
-    name: str
-    dim: int
-
-
-def current() -> Model | None:
-    """The model whose vectors count, or ``None``."""
-    row = EmbedderRow.get_or_none(EmbedderRow.state == "current")
-    return None if row is None else Model(row.id, row.name, row.dim)
-
-
 def model(embedder: int) -> Model | None:
     """The model of this id, or ``None``."""
-    row = EmbedderRow.get_or_none(EmbedderRow.id == embedder)
-    return None if row is None else Model(row.id, row.name, row.dim)
+    return next((one for one in embedders.every() if one.id == embedder), None)
 
 
 def kept() -> list[str]:
     """Names of the models that have a collection: the current one, and one that is to be."""
-    rows = EmbedderRow.select().where(EmbedderRow.state.in_(("current", "building")))
-    return [row.name for row in rows]
+    return [one.name for one in embedders.every() if one.state != "old"]
 
 
 def database_id() -> str:

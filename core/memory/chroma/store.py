@@ -56,7 +56,7 @@ class Collection:
             self._inner.upsert(
                 ids=ids,
                 embeddings=np.asarray(vectors[at : at + BATCH], np.float32),
-                metadatas=[{"scope": scope} for _, scope in part],
+                metadatas=[{"scope": int(scope)} for _, scope in part],
             )
         return replaced
 
@@ -73,7 +73,7 @@ class Collection:
         self, vector: Vectors, scopes: Sequence[int] | None, limit: int
     ) -> tuple[list[str], NDArray[np.float32]]:
         """The nearest of these scopes (``None``: of all), and their cosines, nearest first."""
-        where: Any = None if scopes is None else {"scope": {"$in": list(scopes)}}
+        where: Any = None if scopes is None else {"scope": {"$in": [int(s) for s in scopes]}}
         found = self._inner.query(
             query_embeddings=[np.asarray(vector, np.float32)],
             n_results=limit,
@@ -102,67 +102,81 @@ class Collection:
 
 
 class Store:
-    """An open folder, or a server."""
+    """An open folder, or a server.
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    Made of Chroma's own parts instead of its ``Client``: that one keeps folders by their path
+    beyond their end, opens connections that nobody closes, and waits for a server without end.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        from chromadb.api import ServerAPI
+        from chromadb.config import Settings, System
+
+        self._system = System(Settings(anonymized_telemetry=False, **settings))
+        self._api: Any = self._system.instance(ServerAPI)
 
     @classmethod
     def in_folder(cls, folder: Path) -> Store:
-        """Open a folder (made when it is missing). Never one that may be damaged: see ``probe``.
-
-        The same path must not come back for another folder: clients are kept by path.
-        """
-        import chromadb
-
+        """Open a folder (made when it is missing). Never one that may be damaged: see ``probe``."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return cls(chromadb.PersistentClient(str(folder), settings=_settings()))
+        store = cls(
+            chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+            is_persistent=True,
+            persist_directory=str(folder),
+        )
+        store._begin()
+        return store
 
     @classmethod
     def at_server(cls, url: str) -> Store:
-        """Connect to a server."""
-        import chromadb
-
+        """Connect to a server. A server that does not answer is an error of ``httpx``."""
         parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        client = chromadb.HttpClient(
-            parts.hostname or "",
-            port,
-            ssl=parts.scheme == "https",
-            settings=_settings(),
+        secure = parts.scheme == "https"
+        store = cls(
+            chroma_api_impl="chromadb.api.fastapi.FastAPI",
+            chroma_server_host=parts.hostname or "",
+            chroma_server_http_port=parts.port or (443 if secure else 80),
+            chroma_server_ssl_enabled=secure,
         )
-        # The library sets none, and has no setting for it.
-        client._server._session.timeout = HTTP_S  # type: ignore[attr-defined]  # noqa: SLF001
-        return cls(client)
+        store._api._session.timeout = HTTP_S  # noqa: SLF001 - the library has no setting for it
+        store._begin()
+        return store
+
+    def _begin(self) -> None:
+        try:
+            self._system.start()
+        except BaseException:
+            self.close()
+            raise
 
     def collection(self, name: str) -> Collection:
         """The collection of this name, made when it is missing."""
+        from chromadb.api.models.Collection import Collection as Inner
+
         with warnings.catch_warnings():
             # Of a collection without an embedding function, which is meant.
             warnings.filterwarnings("ignore", "legacy embedding function", DeprecationWarning)
-            return Collection(
-                self._client.get_or_create_collection(
-                    name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
-                )
+            model = self._api.get_or_create_collection(
+                name, configuration={"hnsw": {"space": "cosine"}, "embedding_function": None}
             )
+            return Collection(Inner(self._api, model, embedding_function=None))
 
     def names(self) -> list[str]:
         """The names of all collections."""
-        return [one.name for one in self._client.list_collections()]
+        return [one.name for one in self._api.list_collections()]
 
     def delete(self, name: str) -> None:
         """Remove a collection. Its vectors stay in the files of the folder."""
-        self._client.delete_collection(name)
+        self._api.delete_collection(name)
 
     def close(self) -> None:
-        """Let go of files and threads."""
-        self._client.close()
-
-
-def _settings() -> Any:
-    from chromadb.config import Settings
-
-    return Settings(anonymized_telemetry=False)
+        """Let go of files, connections and threads. Harmless when that was done."""
+        api, self._api = self._api, None
+        if api is None:
+            return
+        if (session := getattr(api, "_session", None)) is not None:
+            session.close()
+        self._system.stop()
 
 
 def _scopes(found: Any) -> dict[str, int]:
