@@ -41,13 +41,15 @@ def forget_run(run: RunRow, conversation_id: int) -> None:
     """
     here = OutboxRow.conversation == conversation_id
     mine = here & (OutboxRow.run == run.id)
-    OutboxRow.update(state="dropped", error="erased").where(
-        mine & OutboxRow.kind.in_(("answer", "pull")) & OutboxRow.state.in_(("due", "kept"))
-    ).execute()
     told = here & (OutboxRow.turn == run.turn_id) & (OutboxRow.kind == "notice")
     of_answer = mine & OutboxRow.kind.in_(("answer", "pull"))
+    # A notice with buttons is how people go on: it is sent, and tells why, in words of ours.
+    gone = of_answer | (told & (OutboxRow.buttons == "[]"))
+    OutboxRow.update(state="dropped", error="erased").where(
+        gone & OutboxRow.state.in_(("due", "kept"))
+    ).execute()
     OutboxRow.update(text="").where(
-        of_answer | ((mine | told) & (OutboxRow.state == "sent"))
+        gone | ((mine | told) & OutboxRow.state.not_in(("due", "kept")))
     ).execute()
     if TurnRow.get_by_id(run.turn_id).state in ("queued", "held", "running", "parked"):
         return  # the steps to come still go by these
