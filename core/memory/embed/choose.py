@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ class EmbedTerms:
     kind: str = "auto"
     url: str = ""
     model: str = ""
-    key: str = ""
+    key: str = field(default="", repr=False)
 
 
 class Choice(NamedTuple):
@@ -57,6 +57,16 @@ class Named:
         self.inner = inner
         self.name = name or f"{inner.name}/{inner.dim}/r{RECIPE}.{CLEANING}"
         self.dim = inner.dim
+
+    @property
+    def batch(self) -> int:
+        """How many texts are best given at once."""
+        return int(getattr(self.inner, "batch", 8))
+
+    def close(self) -> None:
+        """Close its connections, if it has any."""
+        if isinstance(self.inner, Http):
+            self.inner.close()
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """See ``core.memory.embed.port.Embedder``."""

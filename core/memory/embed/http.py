@@ -15,8 +15,9 @@ from tenacity import (
     RetryCallState,
     Retrying,
     retry_if_exception_type,
-    stop_after_delay,
-    wait_exponential_jitter,
+    stop_before_delay,
+    wait_exponential,
+    wait_random,
 )
 
 from core.memory.embed.port import EmbedderError, Vectors
@@ -26,6 +27,7 @@ TRY_S = 20.0  # of one request
 QUERY_S = 3.0  # of a question's, with what is tried again: an answer waits for it
 PASSAGES_S = 60.0  # of a request's, with what is tried again
 MAX_WAIT_S = 20.0  # that the endpoint may ask for
+_BACKOFF = wait_exponential(multiplier=0.2, max=5.0) + wait_random(0.0, 0.2)
 _OK = 200
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
@@ -52,6 +54,8 @@ class Http:
         EmbedderError: the address is none, it cannot be reached, or it refuses.
     """
 
+    batch = BATCH
+
     def __init__(self, url: str, model: str, key: str = "") -> None:
         base = url.rstrip("/")
         parts = urlsplit(base)
@@ -64,10 +68,13 @@ class Http:
         self._where = parts.netloc.rpartition("@")[2]
         self._model = model
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        # trust_env: a proxy as for the agents' own requests.
         self._client = httpx.Client(headers=headers, follow_redirects=False, timeout=TRY_S)
         self.dim = 0
-        self.dim = int(self._ask(["ready"], QUERY_S * 3).shape[1])
+        try:
+            self.dim = int(self._ask(["ready"], QUERY_S).shape[1])
+        except EmbedderError:
+            self.close()
+            raise
         host = hashlib.sha256(self._url.encode()).hexdigest()[:8]
         self.name = f"http-{host}-{model.replace('/', '_')}"
 
@@ -93,7 +100,7 @@ class Http:
         trying = Retrying(
             retry=retry_if_exception_type(_Busy),
             wait=_waiting,
-            stop=stop_after_delay(within_s),
+            stop=stop_before_delay(within_s),
             reraise=True,
         )
         try:
@@ -145,7 +152,7 @@ def _ordered(data: list[dict[str, Any]], many: int) -> list[Any]:
 def _waiting(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     asked = error.wait_s if isinstance(error, _Busy) else 0.0
-    return asked or wait_exponential_jitter(initial=0.2, max=5.0, jitter=0.2)(state)
+    return asked or _BACKOFF(state)
 
 
 def _wait_of(response: httpx.Response) -> float:
