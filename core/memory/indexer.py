@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -143,11 +144,15 @@ class Indexer:
                 except Exception:  # answers must go on without it
                     log.exception("indexer.broke")
                     self._later()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(POLL_S):
-                        await self._wake.wait()
+                await self._rest(POLL_S)
         finally:
             await self._lane.close(0)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait, unless something is said meanwhile."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     def _later(self) -> None:
         """Nothing is embedded for a while; what is gone goes all the same."""
@@ -236,7 +241,10 @@ class Indexer:
         target = self._targets[-1]
         found, rest = await self._records.do(self._kinds[name].lacking, target.id, before, SPAN)
         for at in range(0, len(found), self._batch):
+            begun = time.monotonic()
             await self._work([Job(name, item) for item in found[at : at + self._batch]], (target,))
+            if _busy():
+                await self._rest(time.monotonic() - begun)
             # What was said since comes first.
             while new := await self._records.do(jobs.due, self._kinds, self._batch):
                 await self._work(new, self._targets)
@@ -352,6 +360,15 @@ class Indexer:
         for job in refused:
             log.warning("indexer.cannot_embed", kind=job.kind, item=job.item)
         return {**empty, **made}, refused
+
+
+def _busy() -> bool:
+    """Whether others want this host's cores: what was said long ago then takes half of its time.
+
+    The thread's own priority is left as it is: while it waited for a core it would hold Python's
+    lock, and with it the whole process (decision 0068).
+    """
+    return os.getloadavg()[0] > (os.cpu_count() or 1)
 
 
 def _halves(vector: Vectors | None) -> bytes | None:

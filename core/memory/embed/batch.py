@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-import threading
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
@@ -17,18 +13,13 @@ log = structlog.get_logger()
 
 K = TypeVar("K", bound=Hashable)
 
-NICE = 10
-
 
 def embed(embedder: Embedder, said: Mapping[K, str]) -> tuple[dict[K, Vectors | None], list[K]]:
     """The vector of each text, and those that the embedder cannot take. Blocks.
 
-    From the first call on, the thread it is called in gives way to others.
-
     Raises:
         EmbedderError: it takes no text just now.
     """
-    _give_way()
     try:
         return dict(zip(said, embedder.passages(list(said.values())), strict=True)), []
     except Exception as error:  # noqa: BLE001 - of a package, on any text somebody wrote
@@ -53,17 +44,3 @@ def _still_works(embedder: Embedder, error: Exception) -> None:
         raise
     except Exception:  # noqa: BLE001 - it is raised, as what it means
         raise EmbedderError(f"the embedder fails ({type(error).__name__})") from error
-
-
-_given_way = threading.local()
-
-
-def _give_way() -> None:
-    """Questions and agents come first on this host's cores.
-
-    Linux only: there a thread has its own priority, which OpenMP's threads for it take over.
-    """
-    if sys.platform == "linux" and not getattr(_given_way, "done", False):
-        _given_way.done = True
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
