@@ -21,11 +21,13 @@ from bridge.commands import Names
 from bridge.delivery import Delivery
 from bridge.expiry import Expiry
 from bridge.intake import Intake
+from bridge.keeping import kept_days, still_kept
 from bridge.line import Line
 from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.pulls import Pulls
+from bridge.recalls import Recalls
 from bridge.rights import RightsRules
 from bridge.secrets import learn_secrets
 from bridge.tables import read_tables
@@ -38,6 +40,8 @@ from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
 from core.control import Slots
 from core.engines.process import Writers
 from core.engines.process import run as run_engine
+from core.memory.embed.choose import EmbedTerms
+from core.memory.memory import Memory, MemoryTerms
 from core.memory.summarise import Summariser
 from core.model import (
     Attachment,
@@ -51,6 +55,8 @@ from core.model import (
 )
 from core.ports import Chat
 from core.records import parked, usage
+from core.records.anew import Anew
+from core.records.eraser import Eraser
 from core.records.scrub import Scrubber
 from core.records.thread import Records
 from core.redact import redact
@@ -103,6 +109,7 @@ async def running(
         records = Records(folder / DATABASE)
         await records.open()
         status = StatusMessages(by_name)
+        kept = kept_days(settings)
         pulls = Pulls(wanted=settings.pull.in_run)
 
         def render(chat: str, markdown: str, label: str = "") -> tuple[str, ...]:
@@ -116,7 +123,7 @@ async def running(
         )
 
         async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:
-            said = await by_name[key.chat].thread(key, limit)
+            said = still_kept(kept, key, await by_name[key.chat].thread(key, limit))
             # Files only of people who may use Moot.
             return tuple(
                 one if door.allows(one.author) else replace(one, attachments=()) for one in said
@@ -138,6 +145,7 @@ async def running(
             lambda key: recall_of(settings, key),
         )
         scrubber = Scrubber(records)
+        eraser = Eraser(records, kept, on_gone=scrubber.wake)
         delivery = Delivery(
             records,
             by_name,
@@ -149,6 +157,13 @@ async def running(
             partial(say_opened, ground=ground, render=render),
             scrubber.wake,
         )
+
+        def gone() -> None:
+            """Words are to leave the rows, the files, and what is indexed of them."""
+            for one in (eraser, scrubber, memory):
+                one.wake()
+
+        memory = Memory(records, folder, memory_terms(settings))
         house = House(
             records=records,
             engines=engines,
@@ -156,9 +171,11 @@ async def running(
             voice=render,
             history=history,
             download=download,
+            near=memory.near,
             project_of=ground.project_of,
             channels_of=ground.channels_of,
             recall_of=ground.recall_of,
+            address=address,
             sources=all_sources(folder),
             progress=status,
             wake_delivery=delivery.wake,
@@ -188,7 +205,7 @@ async def running(
             on_post=delivery.wake,
             on_stop=worker.stop,
             on_skip=worker.skip,
-            on_gone=scrubber.wake,
+            on_gone=gone,
             on_ruled=house.desk.ruled,
         )
         expiry = Expiry(
@@ -212,7 +229,10 @@ async def running(
                     worker.run(),
                     delivery.run(),
                     summariser.run(),
+                    memory.run(),
                     scrubber.run(),
+                    Anew(records).run(),
+                    eraser.run(),
                     expiry.run(),
                 )
                 loops = [group.create_task(work) for work in works]
@@ -327,6 +347,14 @@ def terms_of(settings: Settings) -> HouseTerms:
     )
 
 
+def memory_terms(settings: Settings) -> MemoryTerms:
+    """What the settings say of memory."""
+    said = settings.memory
+    key = said.embedder_key.get_secret_value()
+    embed = EmbedTerms(said.embedder, said.embedder_url, said.embedder_model, key)
+    return MemoryTerms(embed, said.chroma, said.cache_mb)
+
+
 def _policy(settings: Settings, persona_folder: Path, *, attended: bool) -> Policy:
     context, runs = settings.context, settings.runs
     return Policy(
@@ -376,6 +404,7 @@ def _intake_policy(
             house.policy.attended,
             {name: engine.traits.permissions for name, engine in house.engines.items()},
         ),
+        recalls=Recalls(house.near),
         terminals=Terminals(
             house.engines,
             house.writers,

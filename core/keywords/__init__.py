@@ -36,7 +36,7 @@ BEFORE_CHARS = 800  # of the message before: more of it would only make a short 
 
 def index_text(text: str) -> str:
     """What is stored in the keyword index for ``text``."""
-    return " ".join((*keys(text), *date_keys(text)))
+    return " ".join(_all_keys(text))
 
 
 def context_text(sent_at: float, before: str) -> str:
@@ -50,10 +50,15 @@ def query_terms(text: str, limit: int = MAX_QUERY_TERMS) -> tuple[str, ...]:
     Of more than ``limit`` those that tell most, by their form: which are rare, the index knows.
     Empty when nothing is searchable.
     """
-    said = Counter((*keys(text), *date_keys(text)))
+    said = Counter(_all_keys(text))
     telling = [term for term in said if term not in STOP_WORDS]
     terms = telling or list(said)
     return tuple(terms if len(terms) <= limit else _telling(terms, said, limit))
+
+
+def _all_keys(text: str) -> list[str]:
+    words = list(keys(text))
+    return [*words, *date_keys(text, words)]
 
 
 def _telling(terms: list[str], said: Counter[str], limit: int) -> list[str]:

@@ -7,8 +7,10 @@ Only what names a month and a day, a month and a year, or a month beyond doubt i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+
+from core.keywords.folding import plain
 
 # By month, in English, Indonesian, German, French, Spanish, Portuguese, Russian.
 _NAMES = """
@@ -54,19 +56,20 @@ _NUMBERS = re.compile(
     rf"|(?:{_YEAR.format('y2')}\s?[年년]\s?)?(?P<m2>1?\d)\s?[月월](?:\s?(?P<d2>[1-3]?\d)\s?[日일号號])?"
     r"|(?P<d3>[1-3]?\d)\s+tháng\s+(?P<m3>1?\d)|\btháng\s+(?P<m4>1?\d))"
 )
-_ANY = re.compile(rf"\d|\b(?:{_NAME})\b", re.IGNORECASE)
+_SAID = frozenset(plain(name) for name in _MONTHS)
+_DIGIT = re.compile(r"\d")
 
 
-def date_keys(text: str) -> Iterator[str]:
-    """The dates that ``text`` names, as words of the index."""
-    if not _ANY.search(text):
+def date_keys(text: str, words: Iterable[str]) -> Iterator[str]:
+    """The dates that ``text`` names, as words of the index; ``words`` are those it is made of."""
+    if _DIGIT.search(text):
+        for found in _NUMBERS.finditer(text):
+            group = found.groupdict()
+            month = next(int(group[m]) for m in ("m1", "m2", "m3", "m4") if group[m])
+            day = group["d1"] or group["d2"] or group["d3"]
+            yield from _words(group["y1"] or group["y2"], month, day)
+    if _SAID.isdisjoint(words):  # most texts; looking for names in them would cost the most
         return
-    for found in _NUMBERS.finditer(text):
-        group = found.groupdict()
-        month = next(int(group[m]) for m in ("m1", "m2", "m3", "m4") if group[m])
-        yield from _words(
-            group["y1"] or group["y2"], month, group["d1"] or group["d2"] or group["d3"]
-        )
     for found in _NAMED.finditer(text):
         name = found["month"].lower()
         day = found["d1"] or found["d2"]

@@ -23,7 +23,8 @@ _before = Prepared(
         .where(
             (MessageRow.conversation == conversation)
             & MessageRow.deleted_at.is_null()
-            & ((MessageRow.sent_at < at) | ((MessageRow.sent_at == at) & (MessageRow.id < message)))
+            & (MessageRow.sent_at <= at)  # by itself: the index is read from there
+            & ((MessageRow.sent_at < at) | (MessageRow.id < message))
             & ~MessageRow.interrupted
         )
         .order_by(MessageRow.sent_at.desc(), MessageRow.id.desc())
@@ -37,7 +38,8 @@ _after = Prepared(
         .where(
             (MessageRow.conversation == conversation)
             & MessageRow.deleted_at.is_null()
-            & ((MessageRow.sent_at > at) | ((MessageRow.sent_at == at) & (MessageRow.id > message)))
+            & (MessageRow.sent_at >= at)
+            & ((MessageRow.sent_at > at) | (MessageRow.id > message))
             & ~MessageRow.interrupted
         )
         .order_by(MessageRow.sent_at, MessageRow.id)

@@ -20,9 +20,9 @@ from tenacity import (
 )
 
 from core.errors import BadSettings
-from core.records import indexing
+from core.records import anew
 from core.records.prepared import meta_of, schema_of
-from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MessageIndex, MessageRow, MetaRow
+from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MetaRow
 
 log = structlog.get_logger()
 
@@ -64,6 +64,8 @@ class Records:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
         self._database = SqliteDatabase(None)
         self._migrator = SqliteMigrator(self._database)
+        self._watched: dict[str, Callable[[], None]] = {}
+        self._added: set[str] = set()
 
     async def open(self) -> None:
         """Open (and create or check) the database.
@@ -92,7 +94,33 @@ class Records:
             except OperationalError as error:
                 raise _first(error) from None
 
-        return await self._on_thread(transaction)
+        result = await self._on_thread(transaction)
+        if self._added:
+            added, self._added = self._added, set()
+            for table in added:
+                self._watched[table]()
+        return result
+
+    async def watch(self, row: type[Model], tell: Callable[[], None]) -> None:
+        """Call ``tell`` on the loop after every transaction that adds rows to a table.
+
+        Whoever adds them; also now and then where none is added after all (it was rolled back).
+        One for each table, and none after ``close``.
+        """
+        table = meta_of(row).table_name
+        self._watched[table] = tell
+
+        def follow() -> None:
+            called = f"added_{table}"
+            connection = self._database.connection()
+            connection.create_function(called, 0, lambda: self._added.add(table))
+            # Of this connection alone: nothing of it is in the file.
+            self._database.execute_sql(
+                f"CREATE TEMP TRIGGER IF NOT EXISTS {called} AFTER INSERT ON main.{table} "
+                f"BEGIN SELECT {called}(); END"
+            )
+
+        await self._on_thread(follow)
 
     async def insist(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """As ``do``, for what must be written: a full disk or a lock is waited out, up to an hour.
@@ -172,28 +200,16 @@ class Records:
         with self._database.atomic("IMMEDIATE"):
             for table in ALL_TABLES:
                 schema_of(table).create_table(safe=True)
-            self._index_anew()
+            anew.begin()
             for table, field in self._missing():
                 if field.null or field.default is not None:
                     self._add(meta_of(table).table_name, field)
             # Not before the columns: SQLite takes the name of one that is missing for a text.
             for table in ALL_TABLES:
                 schema_of(table).create_indexes(safe=True)
+            anew.step(anew.AT_ONCE)
             MetaRow.insert(name="schema", value=str(SCHEMA_VERSION)).on_conflict_replace().execute()
         self._check_schema()
-
-    def _index_anew(self) -> None:
-        """The keyword index of an earlier build has other columns: it is made from the messages."""
-        index = meta_of(MessageIndex)
-        kept = {column.name for column in self._database.get_columns(index.table_name)}
-        if kept >= {field.column_name for field in index.sorted_fields} - {"rowid"}:
-            return
-        schema_of(MessageIndex).drop_all()
-        schema_of(MessageIndex).create_table()
-        for row in MessageRow.select(MessageRow.id).where(
-            MessageRow.deleted_at.is_null() & ~MessageRow.interrupted
-        ):
-            indexing.put(row.id)
 
     def _add(self, table: str, field: Any) -> None:
         """Add a column, with its default in the file for the rows that are there."""
