@@ -73,6 +73,11 @@ class Nearby:
             self._wanted.pop(scope, None)
             self._came.set()
 
+    @property
+    def embedder(self) -> int:
+        """The id of the model whose vectors it holds; 0: none yet."""
+        return self._embedder
+
     def wake(self) -> None:
         """Vectors were written or dropped."""
         self._wake.set()
@@ -119,6 +124,10 @@ class Nearby:
             self._asked[scope] = self._asks
         await self._take_moves(MOVES)
         missing = [scope for scope in scopes if not self._settled(scope)]
+        if self._partly:
+            # There may be room now, or something that was asked for longer ago.
+            self._partly.difference_update(scopes)
+            self._wake.set()
         if not missing:
             return
         self._wanted = dict.fromkeys([*missing, *self._wanted])
@@ -149,7 +158,9 @@ class Nearby:
 
     async def _take_moves(self, at_most: int = sys.maxsize) -> None:
         """Take in what was written or dropped since the last time."""
-        while at_most > 0 and self._embedder:
+        if not self._embedder:
+            return
+        while at_most > 0:
             async with self._moving:
                 embedder = self._embedder
                 moves = await self._records.do(vectors.moved, embedder, KIND, MOVES)
@@ -157,7 +168,7 @@ class Nearby:
             at_most -= len(moves)
             if len(moves) < MOVES:
                 return
-        self._wake.set()
+        self._wake.set()  # the rest
 
     def _apply(self, moves: dict[tuple[int, int], bytes | None]) -> None:
         by_scope: dict[int, dict[int, bytes | None]] = {}

@@ -40,6 +40,19 @@ def current() -> tuple[int, str, int] | None:
     return (row.id, row.name, row.dim) if row else None
 
 
+def counted() -> dict[str, int]:
+    """``messages`` that can be found, their ``vectors`` of the current model, ``jobs`` owed."""
+    [[messages]] = _sql("SELECT count(*) FROM message WHERE deleted_at IS NULL AND NOT interrupted")
+    [[jobs]] = _sql("SELECT count(*) FROM index_job")
+    model = current()
+    # The index of kinds and items holds the key as well: no vector is read.
+    [[made]] = _sql(
+        "SELECT count(*) FROM vector WHERE kind = 'message' AND embedder = ?",
+        (model[0] if model else 0,),
+    )
+    return {"messages": messages, "vectors": made, "jobs": jobs}
+
+
 def follow() -> None:
     """Note from now on which vectors move (idempotent)."""
     _sql(_NOTES)

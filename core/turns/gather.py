@@ -14,7 +14,9 @@ import structlog
 from core.model import (
     Candidate,
     Conversation,
+    ConversationKey,
     Message,
+    Near,
     Offer,
     PackFacts,
     Participant,
@@ -25,7 +27,9 @@ from core.model import (
     Recall,
     Scene,
     Turn,
+    no_address,
 )
+from core.ports import Recollect, no_memory
 from core.pull import KINDS, problem
 from core.records import messages
 from core.records.changes import changes as count_changes
@@ -42,6 +46,8 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 SOURCE_DEADLINE_S = 5.0
+NEAR_DEADLINE_S = 0.3  # for a pack: keywords find most of it, and somebody waits
+PULL_NEAR_DEADLINE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +94,10 @@ class Gather:
         sources: Sequence[Source],
         project_channels: tuple[str, ...] = (),
         recall: Recall = "project",
+        address: Callable[[ConversationKey, str], str] = no_address,
         history_messages: int,
         persona_folder: Path,
-        notes: Sequence[str] = (),
+        near: Recollect = no_memory,
         on_load: Callable[[], None] = lambda: None,
     ) -> None:
         self._records = records
@@ -100,7 +107,9 @@ class Gather:
         self._sources = sources
         self._history_messages = history_messages
         self._persona_folder = persona_folder
-        self._notes = tuple(notes)
+        self._notes: tuple[str, ...] = ()
+        self._recollect = near
+        self._begun: asyncio.Task[Near | None] | None = None
         self._on_load = on_load
         self._rounds: dict[int, Loaded] = {}
         self._loading = asyncio.Lock()
@@ -114,10 +123,28 @@ class Gather:
             mode=turn.mode,
             project_channels=project_channels,
             recall=recall,
+            address=address,
             asker_key=turn.asker_key,
             asker_trusted=turn.asker_trusted,
             personas=tuple(seat.persona for seat in turn.seats),
         )
+
+    def begin(self) -> None:
+        """Ask memory now, while other things are waited for: making a vector takes its time."""
+        if any(source.by_meaning and source.offer for source in self._sources):
+            self._begun = asyncio.create_task(
+                self._recollect(self.scene, self.scene.prompt, within_s=NEAR_DEADLINE_S)
+            )
+
+    def note(self, notes: Sequence[str]) -> None:
+        """What the receipts of this turn are to say."""
+        self._notes += tuple(notes)
+
+    async def close(self) -> None:
+        """Let go of what nobody waited for."""
+        if self._begun is not None:
+            self._begun.cancel()
+            await asyncio.wait((self._begun,))
 
     @property
     def pull_kinds(self) -> tuple[str, ...]:
@@ -187,6 +214,9 @@ class Gather:
             return PulledResult(pull, (), wrong)
         source = next(s for s in self._sources if s.answer and pull.kind in s.kinds)
         assert source.answer is not None
+        if source.by_meaning:
+            near = await self._recollect(scene, pull.query, within_s=PULL_NEAR_DEADLINE_S)
+            scene = replace(scene, near=near)
         try:
             return _clean(await self._run(source, partial(source.answer, pull, scene)))
         except Exception as error:  # noqa: BLE001 - whatever a source has: the agent is told
@@ -195,12 +225,17 @@ class Gather:
 
     async def _load(self, before: Loaded | None, own: Callable[[], T]) -> tuple[Loaded, T]:
         self._on_load()
+        if self._begun is None:
+            self.begin()
+        near: Near | None = None
 
         def rows() -> tuple[_Read, T]:
-            return self._read(), own()
+            return self._read(near), own()
 
         async with asyncio.TaskGroup() as group:
             looking = group.create_task(self._look())
+            if self._begun is not None:
+                near, self._begun = await self._begun, None
             read, mine = await self._records.do(rows)
             late = not looking.done()
         stack, notes, wanting = looking.result()
@@ -230,10 +265,11 @@ class Gather:
     def _changes(self) -> tuple[int, int]:
         return count_changes(self._conversation.id)
 
-    def _read(self) -> _Read:
+    def _read(self, near: Near | None) -> _Read:
         """Everything from the rows, in one transaction."""
         said = messages.recent(self._conversation.id, self._history_messages)
-        scene = replace(self.scene, shown=frozenset(message.id for message in said))
+        shown = frozenset(message.id for message in said)
+        scene = replace(self.scene, shown=shown, near=near)
         offers: list[Offer] = []
         for source in self._sources:
             if source.where == "records" and source.offer:

@@ -31,8 +31,9 @@ from core.model import (
     Step,
     Turn,
     Verdict,
+    no_address,
 )
-from core.ports import Engine, PullServer
+from core.ports import Engine, PullServer, Recollect, no_memory
 from core.records import messages, queue, runs
 from core.records.thread import Records
 from core.records.usage import Purse
@@ -136,8 +137,9 @@ class House:
     """Everything a turn needs, put together once by ``bridge.app``.
 
     ``channels_of`` names the channels of a project, as ``chat:channel``; ``recall_of`` tells what
-    the settings open for the questions of a channel; ``download`` is ``Chat.download`` of the chat
-    of that name. Without ``pulls`` every engine Pulls by markers only.
+    the settings open for the questions of a channel; ``download`` and ``address`` are those of the
+    chat of that name. Without ``pulls`` every engine Pulls by markers only.
+    ``near`` asks memory by meaning.
     """
 
     records: Records
@@ -157,7 +159,9 @@ class House:
     pulls: PullServer | None = None
     purse: Purse = field(default_factory=Purse)
     recall_of: Callable[[ConversationKey], Recall] = _all_of_the_project
+    address: Callable[[ConversationKey, str], str] = no_address
     download: Callable[[str, Attachment, int], Awaitable[bytes]] = _nowhere
+    near: Recollect = no_memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,6 @@ async def take_turn(
     turn, conversation = ready.turn, ready.conversation
     turn = replace(turn, mode=mode_for(house.policy.terms, turn, conversation))
     project = house.project_of(conversation.key)
-    notes = await _catch_up(conversation, house)
     gather = Gather(
         house.records,
         turn,
@@ -54,24 +53,36 @@ async def take_turn(
         sources=house.sources,
         project_channels=house.channels_of(project),
         recall=house.recall_of(conversation.key),
+        address=house.address,
         history_messages=house.policy.history_messages,
         persona_folder=house.policy.persona_folder,
-        notes=notes,
+        near=house.near,
     )
-    files = Files(house, turn, conversation)
-    table = Table(turn, conversation, project, gather, house, asyncio.Event(), ready.factors, files)
+    try:
+        gather.begin()
+        gather.note(await _catch_up(conversation, house))
+        files = Files(house, turn, conversation)
+        nobody = asyncio.Event()
+        table = Table(turn, conversation, project, gather, house, nobody, ready.factors, files)
+        return await _seated(table, ready, stops, lease)
+    finally:
+        await gather.close()
+
+
+async def _seated(table: Table, ready: Ready, stops: Stops, lease: Lease | None) -> TurnState:
+    turn, house = table.turn, table.house
     if turn.kind == "roundtable" and await _is_held(table):
         house.wake_delivery()
-        log.info("turn.held", turn=turn.id, conversation=conversation.id)
+        log.info("turn.held", turn=turn.id, conversation=table.conversation.id)
         return "held"
     try:
         await _Seats(table, stops, ready, lease).run()
     finally:
-        await files.close()
-    teller = Teller(project, house.voice, time.time())
+        await table.files.close()
+    teller = Teller(table.project, house.voice, time.time())
     state = await house.records.insist(end_of_turn, turn.id, teller)
     house.wake_delivery()
-    log.info("turn.ended", turn=turn.id, conversation=conversation.id, state=state)
+    log.info("turn.ended", turn=turn.id, conversation=table.conversation.id, state=state)
     return state
 
 
