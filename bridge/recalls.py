@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 PAGE = 5
 MOST = 50  # hits that can be paged through
 COUNTED = 20_000
+FAINT = 0.2  # of the best score: what is below is not shown
 NEAR_S = 1.2  # Slack wants an answer within three seconds
 MAX_REMEMBERED = 200
 VERBS = ("recall", "more", "mark")
@@ -126,7 +128,7 @@ class Recalls:
         scene, first = look.scene, look.first
         count = search.count_visible(scene, COUNTED + 1)
         found = find(scene, look.question, MOST * 2, near, now=acts.now)
-        hits = [hit for hit in found if not _is_command(hit.message.text)][:MOST]
+        hits = [hit for hit in _clear(found) if not _is_command(hit.message.text)][:MOST]
         shown = _shown(acts, hits[first : first + PAGE])
         page = Page(
             look.question,
@@ -238,6 +240,15 @@ def _typed(acts: Acts, message_id: int, here: Conversation) -> str:
     if not isinstance(wanted, Recall):
         raise BadInput("The question was changed: ask again with `!recall`.")
     return wanted.question
+
+
+def _clear(found: Sequence[Hit]) -> list[Hit]:
+    """Without the faint ones: everything is near to something. A mark lowers, and hides nothing."""
+    scores = [
+        hit.score / (hit.why.get("wrong", 1.0) * hit.why.get("stale", 1.0) or 1.0) for hit in found
+    ]
+    least = max(scores, default=0.0) * FAINT
+    return [hit for hit, score in zip(found, scores, strict=True) if score >= least]
 
 
 def _is_command(text: str) -> bool:
