@@ -61,6 +61,7 @@ from core.records.scrub import Scrubber
 from core.records.thread import Records
 from core.redact import redact
 from core.sources.catalog import all_sources
+from core.sources.code.meaning import Meaning, of_this_host
 from core.sources.programs import end_leftovers
 from core.turns.house import FileTerms, House, Policy
 from core.turns.parking import others
@@ -164,6 +165,7 @@ async def running(
                 one.wake()
 
         memory = Memory(records, folder, memory_terms(settings))
+        meaning = files_meaning(settings)
         house = House(
             records=records,
             engines=engines,
@@ -176,7 +178,7 @@ async def running(
             channels_of=ground.channels_of,
             recall_of=ground.recall_of,
             address=address,
-            sources=all_sources(folder),
+            sources=all_sources(folder, meaning),
             progress=status,
             wake_delivery=delivery.wake,
             policy=_policy(settings, persona_folder, attended=attended),
@@ -242,6 +244,7 @@ async def running(
                     for loop in loops:
                         loop.cancel()
         finally:
+            await asyncio.to_thread(meaning.end)
             await pulls.close()
             await status.close()
             await records.close()
@@ -345,6 +348,12 @@ def terms_of(settings: Settings) -> HouseTerms:
             for name, entry in settings.channels.items()
         },
     )
+
+
+def files_meaning(settings: Settings) -> Meaning:
+    """What makes vectors of the projects' files, where the settings want them."""
+    wanted = settings.memory.files and settings.memory.embedder != "none"
+    return Meaning(of_this_host) if wanted else Meaning()
 
 
 def memory_terms(settings: Settings) -> MemoryTerms:

@@ -227,6 +227,7 @@ class Memory(Section):
     embedder_url: str
     embedder_model: str
     embedder_key: SecretStr = SecretStr("")
+    files: bool
     chroma: str
     cache_mb: int = Field(ge=0)
     recall: Recall

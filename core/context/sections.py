@@ -53,6 +53,7 @@ TABLE: tuple[Place, ...] = (
     Place("findings", "Findings and decisions", 1, _STANDARD, 1.0, 500, 3000),
     Place("artifacts", "Artifacts", 1, _STANDARD, 0.6, 300, 2000),
     Place("code", "Code that may matter", 1, _ALL, 0.8, 500, 3000),
+    Place("documents", "Documents that may matter", 1, _FULL, 0.8, 500, 4000),
     Place("graph", "What the current change touches", 1, _ALL, 0.6, 300, 2000),
     Place(
         "retrieval", "Found in earlier conversations", 2, _STANDARD, 1.2, 500, 5000, kind="memory"

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.sources import code, compressed, docs, graph, recall, retrieval, skills, work
+from core.sources import code, compressed, documents, graph, recall, retrieval, skills, work
+from core.sources.code.meaning import Meaning
 from core.sources.port import Source
 
 
-def all_sources(folder: Path) -> tuple[Source, ...]:
-    """The sources of a Moot that keeps its data in ``folder`` (indexes of theirs go there)."""
+def all_sources(folder: Path, meaning: Meaning | None = None) -> tuple[Source, ...]:
+    """The sources of a Moot that keeps its data in ``folder`` (indexes of theirs go there).
+
+    ``meaning`` makes vectors of the projects' files; without it they are found by words only.
+    """
     return (
         recall.SOURCE,
         retrieval.SOURCE,
         compressed.SOURCE,
         work.SOURCE,
         skills.SOURCE,
-        code.source(folder),
+        code.source(folder, meaning),
         graph.source(folder),
-        docs.source(),
+        documents.source(folder, meaning),
     )

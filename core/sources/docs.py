@@ -1,4 +1,4 @@
-"""Documentation of libraries by ``chub`` (Context Hub) where it is installed: by Pull only.
+"""Documentation of libraries by ``chub`` (Context Hub) where it is installed: by Pull ``docs``.
 
 Its telemetry and its feedback are off: nothing of a question leaves but by what the user's own
 ``~/.chub/config.yaml`` says, and chub searches the registry that it has fetched.
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.model import Check, Pull, PulledResult, Scene
-from core.sources.port import Source
 from core.sources.programs import find_program, run_program
 
 PROGRAM = "chub"
@@ -45,6 +44,12 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
     if asked and _ID.fullmatch(asked["id"]):
         return _document(pull, program, project, asked["id"], asked["lang"] or "")
     return _found(pull, program, project, query)
+
+
+def is_id(query: str) -> bool:
+    """Whether a query looks like the id of a document of chub's."""
+    asked = _ASKED.fullmatch(" ".join(query.split()))
+    return bool(asked and _ID.fullmatch(asked["id"]))
 
 
 def _found(pull: Pull, program: str, project: Path, query: str) -> PulledResult:
@@ -146,10 +151,3 @@ def check() -> Sequence[Check]:
     program = find_program(PROGRAM)
     off = f"off: {PROGRAM} is not installed (optional: {INSTALL})"
     return (Check("docs", ok=True, detail=f"{PROGRAM}, {program}" if program else off),)
-
-
-def source() -> Source:
-    """The source; where chub is missing, agents are not told of its kind of Pull."""
-    kinds = ("docs",) if find_program(PROGRAM) else ()
-    deadline_s = 2 * CALL_S + 2.0
-    return Source("docs", "outside", kinds=kinds, answer=answer, check=check, deadline_s=deadline_s)

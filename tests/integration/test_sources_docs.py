@@ -114,11 +114,10 @@ def test_what_fails_is_told(project, tmp_path, script, note):
     assert "<" not in result.note
 
 
-def test_without_chub_nobody_is_told_of_the_kind(tmp_path, monkeypatch):
+def test_without_chub_that_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    assert docs.source().kinds == ()
     assert pulled(tmp_path, "x").note == "chub is not installed on this host"
-    [check] = docs.source().check()
+    [check] = docs.check()
     assert check.ok
     assert "npm install -g @aisuite/chub" in check.detail
 

@@ -49,11 +49,24 @@ _BINARY_SUFFIXES = listed(
     "exe a o bin dat db sqlite sqlite3 woff woff2 ttf otf eot mp3 mp4 mov avi wav ogg flac webm "
     "class pyc parquet npy npz pt onnx safetensors"
 )
+_ASIDE = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|spec|fixtures?|examples?|benchmarks?|vendor|third_party|"
+    r"node_modules|dist|build|generated|migrations|locales?)/|(?:^|/)test_|[._](?:test|spec)\.|"
+    r"\.(?:json|ya?ml|csv|svg|html?|css|lock|txt)$",
+    re.IGNORECASE,
+)
 _PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 
 
 class NoCheckout(MootError):
-    """The project's folder is not a git checkout that can be read; the message says why."""
+    """The project's folder is not a git checkout that can be read; the message says why.
+
+    ``plain``: it is a folder like any other, only that git does not track it.
+    """
+
+    def __init__(self, why: str, *, plain: bool = False) -> None:
+        super().__init__(why)
+        self.plain = plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +86,7 @@ def tracked(folder: Path) -> tuple[File, ...]:
     """
     listed = git(folder, "ls-files", "-z", "-s")
     if listed.why:
-        raise NoCheckout(_why_not(listed))
+        raise NoCheckout(_why_not(listed), plain="not a git repository" in listed.err)
     found: list[File] = []
     for entry in listed.out.decode("utf-8", "surrogateescape").split("\0"):
         facts, _, path = entry.partition("\t")
@@ -149,6 +162,11 @@ def may_read(path: str) -> bool:
 def looks_secret(path: str) -> bool:
     """Whether a file of that name usually holds keys, tokens or passwords."""
     return bool(_SECRET_NAMES.search(path))
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file stands beside what matters most: tests, examples, data, what is generated."""
+    return bool(_ASIDE.search(path))
 
 
 def read_lines(folder: Path, path: str) -> list[str]:

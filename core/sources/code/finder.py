@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import structlog
 
 from core.model import Candidate, Check, Offer, Pull, PulledResult, Scene
 from core.sources.code import rawq
@@ -26,17 +22,14 @@ from core.sources.code.files import (
     tracked,
 )
 from core.sources.code.index import Hit, Index
+from core.sources.code.meaning import Meaning
 from core.sources.code.rank import best
 from core.sources.code.show import lines_of, outline, reference, snippet
 from core.sources.code.words import query_terms
 from core.sources.port import Source
 from core.sources.programs import find_program
 
-log = structlog.get_logger()
-
 WORK_S = 6.0
-BEHIND_S = 300.0  # how long indexing may go on behind a question
-PACE_S = 0.3
 RAWQ_S = 3.5
 MIN_INDEX_S = 1.0
 GREP_S = 1.5
@@ -63,13 +56,20 @@ class CodeSearch:
     """Searches the projects' tracked files; its indexes lie in ``folder``. Its methods block.
 
     ``rawq_s`` is how long rawq may take, ``work_s`` what a question may wait in all; in seconds.
+    ``meaning`` is what makes vectors; without it words count alone.
     """
 
-    def __init__(self, folder: Path, rawq_s: float = RAWQ_S, work_s: float = WORK_S) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        rawq_s: float = RAWQ_S,
+        work_s: float = WORK_S,
+        meaning: Meaning | None = None,
+    ) -> None:
         self._folder = folder
         self._rawq_s = rawq_s
         self._work_s = work_s
-        self._behind = threading.Lock()
+        self._meaning = meaning or Meaning()
 
     def offer(self, scene: Scene) -> Offer:
         """Places in the code, when the prompt asks about code or the mode is full."""
@@ -120,26 +120,6 @@ class CodeSearch:
             detail = "off: git is not installed; Moot searches only what git tracks"
         return (Check("code search", ok=True, detail=detail),)
 
-    def _go_on(self, index: Index, files: Sequence[File]) -> None:
-        """Index what is left behind the question's back, one project at a time, then stop.
-
-        A daemon thread, since it may be cut off anywhere: the next question goes on from there.
-        """
-        if not self._behind.acquire(blocking=False):
-            return
-
-        def work() -> None:
-            until = time.monotonic() + BEHIND_S
-            try:
-                while index.refresh(files, time.monotonic() + PACE_S) and time.monotonic() < until:
-                    time.sleep(PACE_S)  # leaves half of the time to everything else
-            except (OSError, sqlite3.Error) as error:
-                log.warning("code.index_failed", error=type(error).__name__)
-            finally:
-                self._behind.release()
-
-        threading.Thread(target=work, name="code-index", daemon=True).start()
-
     def _search(self, project: Path, files: Sequence[File], text: str) -> _Found:
         """The best places for ``text``: rawq's if it can be asked, else the built-in index's."""
         until = time.monotonic() + self._work_s
@@ -161,8 +141,10 @@ class CodeSearch:
 
         if left := index.refresh(files, until, paths(text), likely):
             notes.append(f"code: {left:,} of {len(files):,} files are not in the index yet")
-            self._go_on(index, files)
-        return _Found(best(index.search(terms), text, terms, named), tuple(notes))
+        vector = self._meaning.question(index, text)
+        if left or self._meaning.lacks(index):
+            self._meaning.go_on(index, files)
+        return _Found(best(index.search(terms, vector), text, terms, named), tuple(notes))
 
 
 def _parts(project: Path, hits: Sequence[Hit], text: str) -> tuple[str, ...]:
@@ -215,9 +197,9 @@ def _file(project: Path, path: str) -> tuple[tuple[str, ...], str]:
     return (listed,), "the file is long: this is its outline; ask for lines as path:first-last"
 
 
-def source(folder: Path) -> Source:
+def source(folder: Path, meaning: Meaning | None = None) -> Source:
     """The source, with its indexes in ``folder``/index."""
-    search = CodeSearch(folder / "index")
+    search = CodeSearch(folder / "index", meaning=meaning)
     return Source(
         "code",
         "outside",
