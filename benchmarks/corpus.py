@@ -151,10 +151,10 @@ def _fill(path: Path, messages: int, sizes: Sequence[int]) -> bool:
         done = database.execute("SELECT max(id) FROM message").fetchone()[0] or 0
         if done >= messages:
             return False
-        talk = _Talk()
+        talk = Talk()
         if not done:
             _conversations(database, messages, len(sizes))
-        insert, rest = _insert(MessageRow, _MESSAGE)
+        insert, rest = insertion(MessageRow, MESSAGE)
         while done < messages:
             rows = _piece(talk, done, min(PIECE, messages - done), messages, sizes)
             with database:
@@ -174,14 +174,14 @@ def _fill(path: Path, messages: int, sizes: Sequence[int]) -> bool:
         database.close()
 
 
-_MESSAGE = [
+MESSAGE = [
     *("id", "conversation", "platform_id", "event_id", "author_key", "author_name"),
     *("author_kind", "engine", "persona", "text", "sent_at"),
 ]
-_CONVERSATION = ["id", "chat", "space", "channel", "root", "engaged", "public", "created_at"]
+CONVERSATION = ["id", "chat", "space", "channel", "root", "engaged", "public", "created_at"]
 
 
-def _insert(row: type[Table], names: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
+def insertion(row: type[Table], names: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
     """An INSERT of these fields and then all others, and the defaults of those."""
     others = {f.name: f for f in meta_of(row).sorted_fields if f.name not in names}
     sql = insert_sql(row, (*names, *others))
@@ -196,14 +196,14 @@ def _conversations(database: sqlite3.Connection, messages: int, measured: int) -
     for number in range(1, total + 1):
         channel = HOME if number <= measured else f"C{dice.randrange(CHANNELS)}"
         rows.append((number, CHAT, SPACE, channel, f"t{number}", True, True, EPOCH))
-    insert, rest = _insert(ConversationRow, _CONVERSATION)
+    insert, rest = insertion(ConversationRow, CONVERSATION)
     with database:
         database.execute("BEGIN IMMEDIATE")
         database.executemany(insert, [(*row, *rest) for row in rows])
 
 
 def _piece(
-    talk: _Talk, done: int, count: int, messages: int, sizes: Sequence[int]
+    talk: Talk, done: int, count: int, messages: int, sizes: Sequence[int]
 ) -> list[tuple[tuple[Any, ...], str]]:
     """The next rows, each with what the keyword index holds for it."""
     dice = random.Random(1_000_003 * (done + 1))
@@ -279,7 +279,7 @@ def _sum_up(conversation_id: int) -> None:
         )
 
 
-class _Talk:
+class Talk:
     """What is said: sentences of many languages, made once and put together."""
 
     def __init__(self) -> None:

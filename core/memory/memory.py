@@ -64,13 +64,22 @@ class Memory:
         records: the open database.
         folder: the storage folder; Chroma's own is below it.
         terms: of the settings.
+        choose: makes the embedder that they name. Blocking.
     """
 
-    def __init__(self, records: Records, folder: Path, terms: MemoryTerms) -> None:
+    def __init__(
+        self,
+        records: Records,
+        folder: Path,
+        terms: MemoryTerms,
+        *,
+        choose: Callable[[EmbedTerms], Choice] = choose,
+    ) -> None:
         self._records = records
         self._terms = terms
-        self._chroma = ChromaIndex(records, folder, terms.chroma)
-        self._nearby = Nearby(records, terms.cache_mb * 2**20, self._in_chroma)
+        self._choose = choose
+        self.chroma = ChromaIndex(records, folder, terms.chroma)
+        self.nearby = Nearby(records, terms.cache_mb * 2**20, self._in_chroma)
         self._chosen = Choice(None, "it is still being loaded")
         self._indexer: Indexer | None = None
         self._lanes = [Lane("memory") for _ in range(LANES)]
@@ -84,8 +93,8 @@ class Memory:
             async with asyncio.TaskGroup() as group:
                 for name, work in (
                     ("indexer", self._index),
-                    ("vectors", self._nearby.run),
-                    ("chroma", self._chroma.run),
+                    ("vectors", self.nearby.run),
+                    ("chroma", self.chroma.run),
                 ):
                     group.create_task(_kept_going(name, work))
         finally:
@@ -115,7 +124,7 @@ class Memory:
     async def state(self) -> MemoryState:
         """How it stands."""
         counted = await self._records.do(vectors.counted)
-        chroma = await self._chroma.state()
+        chroma = await self.chroma.state()
         embedder, why = self._chosen.embedder, self._chosen.why
         return replace(
             chroma,
@@ -128,7 +137,7 @@ class Memory:
 
     async def rebuild(self) -> None:
         """Build Chroma anew from the vectors; returns when it is."""
-        await self._chroma.rebuild()
+        await self.chroma.rebuild()
 
     # --- the question --------------------------------------------------------------------
 
@@ -136,20 +145,18 @@ class Memory:
         self, serving: Serving, scene: Scene, text: str, within_s: float
     ) -> Near | None:
         look = await self._records.do(_look, scene, text)
-        embedder, name = serving.embedder, serving.embedder.name
-        if serving.id != self._nearby.embedder:
+        if serving.id != self.nearby.embedder:
             return None  # a new model has just taken over
-        if not look.scopes or not (
-            self._nearby.holds(look.scopes) or self._nearby.lacks(look.scopes)
-        ):
-            return Near(name)
-        asking = asyncio.ensure_future(self._vector_of(embedder, question_of(text, look.people)))
+        if not self.nearby.has_some(look.scopes):
+            return Near(serving.embedder.name)
+        made = self._vector_of(serving.embedder, question_of(text, look.people))
+        asking = asyncio.ensure_future(made)
         try:
-            await self._nearby.ready(look.scopes, within_s / 2)
-            ids, cosines = await self._nearby.find(await asking, look.scopes, FOUND + 1)
+            await self.nearby.ready(look.scopes, within_s / 2)
+            ids, cosines = await self.nearby.find(await asking, look.scopes, FOUND + 1)
         finally:
             asking.cancel()
-        return _told(name, ids, cosines, scene.prompt_message_id)
+        return told(serving.embedder.name, ids, cosines, scene.prompt_message_id)
 
     async def _vector_of(self, embedder: Embedder, text: str) -> Vectors:
         """The vector of a question; that of one asked lately is known."""
@@ -168,8 +175,8 @@ class Memory:
         self, query: Floats, where: Sequence[int], limit: int
     ) -> tuple[Ids, Floats] | None:
         try:
-            ids, cosines = await self._chroma.query(
-                query, where, limit, embedder=self._nearby.embedder
+            ids, cosines = await self.chroma.query(
+                query, where, limit, embedder=self.nearby.embedder
             )
         except (ChromaAway, TimeoutError):
             return None
@@ -183,7 +190,7 @@ class Memory:
 
     async def _index(self) -> None:
         """Load the embedder and have it make vectors; what is erased goes without one, too."""
-        chosen = await asyncio.to_thread(choose, self._terms.embed)
+        chosen = await asyncio.to_thread(self._choose, self._terms.embed)
         while True:
             self._chosen = chosen
             if chosen.embedder is None:
@@ -191,13 +198,13 @@ class Memory:
             else:
                 log.info("memory.ready", embedder=chosen.embedder.name)
             self._indexer = indexer = Indexer(
-                self._records, chosen.embedder, self._chroma, on_change=self._changed.set
+                self._records, chosen.embedder, self.chroma, on_change=self._changed.set
             )
             async with asyncio.TaskGroup() as group:
                 works = [group.create_task(w) for w in (indexer.run(), self._serve(indexer))]
                 while chosen.embedder is None and chosen.again:
                     await asyncio.sleep(CHOOSE_AGAIN_S)
-                    chosen = await asyncio.to_thread(choose, self._terms.embed)
+                    chosen = await asyncio.to_thread(self._choose, self._terms.embed)
                 if chosen is not self._chosen:  # it is there after all
                     for work in works:
                         work.cancel()
@@ -207,8 +214,8 @@ class Memory:
         while True:
             self._changed.clear()
             if (now := indexer.serving) is not None:
-                await self._nearby.use(now.id, now.embedder.dim)
-            self._nearby.wake()
+                await self.nearby.use(now.id, now.embedder.dim)
+            self.nearby.wake()
             await self._changed.wait()
 
 
@@ -228,7 +235,7 @@ def _look(scene: Scene, text: str) -> _Look:
     return _Look(scopes.allowed_scopes(scene), people_in(text))
 
 
-def _told(name: str, ids: Ids, cosines: Floats, question: int) -> Near:
+def told(name: str, ids: Ids, cosines: Floats, question: int) -> Near:
     """What was found, without the question itself."""
     kept = ids != question
     found, near = ids[kept][:FOUND], cosines[kept][:FOUND]

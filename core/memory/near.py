@@ -108,6 +108,10 @@ class Nearby:
         """How many vectors of these scopes are held."""
         return self._shelf.count(scopes)
 
+    def has_some(self, scopes: Sequence[int]) -> bool:
+        """Whether there may be any vector of these scopes."""
+        return bool(self.lacks(scopes)) or self.holds(scopes) > 0
+
     def lacks(self, scopes: Sequence[int]) -> list[int]:
         """Which of these scopes may have vectors that are not held."""
         return [scope for scope in scopes if scope not in self._whole]
