@@ -12,7 +12,7 @@ from collections import Counter
 from core.keywords.dates import date_keys, sent_keys
 from core.keywords.loanwords import also
 from core.keywords.stop import STOP_WORDS
-from core.keywords.words import is_run, keys, tokens
+from core.keywords.words import asked, is_run, keys, tokens
 
 __all__ = [
     "BUILD",
@@ -36,7 +36,8 @@ BEFORE_CHARS = 800  # of the message before: more of it would only make a short 
 
 def index_text(text: str) -> str:
     """What is stored in the keyword index for ``text``."""
-    return " ".join(_all_keys(text))
+    words = list(keys(text))
+    return " ".join((*words, *date_keys(text, words)))
 
 
 def context_text(sent_at: float, before: str) -> str:
@@ -50,15 +51,11 @@ def query_terms(text: str, limit: int = MAX_QUERY_TERMS) -> tuple[str, ...]:
     Of more than ``limit`` those that tell most, by their form: which are rare, the index knows.
     Empty when nothing is searchable.
     """
-    said = Counter(_all_keys(text))
+    words = list(asked(text))
+    said = Counter((*words, *date_keys(text, words)))
     telling = [term for term in said if term not in STOP_WORDS]
     terms = telling or list(said)
     return tuple(terms if len(terms) <= limit else _telling(terms, said, limit))
-
-
-def _all_keys(text: str) -> list[str]:
-    words = list(keys(text))
-    return [*words, *date_keys(text, words)]
 
 
 def _telling(terms: list[str], said: Counter[str], limit: int) -> list[str]:

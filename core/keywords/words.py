@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from core.keywords.endings import bare, between
 from core.keywords.folding import HAN, MARKS, RUN, plain, seen, units
 
 _EMOJI = "\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b50\u2b55"
@@ -63,6 +64,16 @@ def keys(text: str) -> Iterator[str]:
             yield said[0].lower() + _SIGNS[said[1:]]
         else:
             yield said
+
+
+def asked(text: str) -> Iterator[str]:
+    """What is looked for to find what ``text`` names: ``keys`` without the endings of words."""
+    for match in _TEXT.finditer(seen(text)):
+        kind, said = match.lastgroup, match.group()
+        if kind == "run":
+            yield from (pair for pair in _pairs(bare(said)) if not between(pair))
+        else:
+            yield from keys(said)
 
 
 def runs(text: str) -> Iterator[str]:
