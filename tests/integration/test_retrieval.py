@@ -56,7 +56,7 @@ async def test_an_earlier_thread_of_the_channel_is_found_with_who_when_where_and
     candidate = offered.candidates["retrieval"]
     hit, after = candidate.parts
     assert hit.startswith(f"#{number} Lee Min (human), 2023-11-")
-    assert "UTC, in another thread of this channel (1):\n> We chose JWT" in hit
+    assert " years ago), in another thread of this channel (1):\n> We chose JWT" in hit
     assert "\n> Lunch is at noon." in after  # it was said right after that
     assert candidate.available == "2 messages of this channel's conversations"
 
