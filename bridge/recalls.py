@@ -23,6 +23,7 @@ from core.model import Actor, Button, Conversation, MarkKind, Near, Reply, Scene
 from core.ports import Recollect, no_memory
 from core.records import marks, messages, places, pointed, scope, search
 from core.records.thread import Records
+from core.sources.recall import is_about_memory
 from core.words import literal
 
 if TYPE_CHECKING:
@@ -122,13 +123,13 @@ class Recalls:
     async def look(self, acts: Acts, look: Look, records: Records) -> Reply:
         """What is found now."""
         near = await self._near(look.scene, look.question, within_s=NEAR_S)
-        return await records.do(self._found, acts, look, near)
+        count = await records.do(search.count_visible, look.scene, COUNTED + 1)
+        return await records.do(self._found, acts, look, near, count)
 
-    def _found(self, acts: Acts, look: Look, near: Near | None) -> Reply:
+    def _found(self, acts: Acts, look: Look, near: Near | None, count: int) -> Reply:
         scene, first = look.scene, look.first
-        count = search.count_visible(scene, COUNTED + 1)
         found = find(scene, look.question, MOST * 2, near, now=acts.now)
-        hits = [hit for hit in _clear(found) if not _is_command(hit.message.text)][:MOST]
+        hits = [hit for hit in _clear(found) if not is_about_memory(hit.message.text)][:MOST]
         shown = _shown(acts, hits[first : first + PAGE])
         page = Page(
             look.question,
@@ -249,12 +250,6 @@ def _clear(found: Sequence[Hit]) -> list[Hit]:
     ]
     least = max(scores, default=0.0) * FAINT
     return [hit for hit, score in zip(found, scores, strict=True) if score >= least]
-
-
-def _is_command(text: str) -> bool:
-    """Whether a message was said to Moot only: what somebody recalled is no answer to it."""
-    typed = typed_command(text) if text.startswith("!") else None
-    return typed is not None and typed[0] not in ("ask", "roundtable")
 
 
 def _shown(acts: Acts, hits: list[Hit]) -> list[Shown]:

@@ -24,6 +24,7 @@ MAX_PIECE_CHARS = 3_500  # of a message asked for by its number: a hit, as it is
 MAX_PIECES = 3  # the rest with "#12 from 10000"
 MAX_PLACES = 50
 _MAX_ID = 2**63 - 1  # what SQLite can hold
+_TO_MEMORY = re.compile(r"!(?:recall|mark|unmark|forget)\b", re.IGNORECASE)
 _ONE = re.compile(r"(?:#|id\s)[#\s]*(\d+)(?:\s+from\s+(\d{1,9}))?")
 
 
@@ -58,6 +59,11 @@ def answer(pull: Pull, scene: Scene) -> PulledResult:
 def belonging(said: Sequence[Message], scene: Scene) -> tuple[Message, ...]:
     """Without questions that wait for a turn of their own behind this one."""
     return tuple(m for m in said if m.author_kind == "agent" or (m.turn_id or 0) <= scene.turn_id)
+
+
+def is_about_memory(text: str) -> bool:
+    """Whether a message only asked memory, or told it something: no answer to anybody else."""
+    return bool(_TO_MEMORY.match(text))
 
 
 def told(message: Message, conversation: Conversation, scene: Scene, text: str) -> str:

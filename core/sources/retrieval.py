@@ -14,7 +14,7 @@ from core.memory.find import Hit, find
 from core.model import Candidate, Message, Offer, Pull, PulledResult, Scene
 from core.records.search import FEW_MESSAGES, count_visible
 from core.sources.port import Source
-from core.sources.recall import belonging, evidence, excerpt
+from core.sources.recall import belonging, evidence, excerpt, is_about_memory
 
 LOOKED_AT = 60  # hits that are ranked again
 MAX_PUSHED = 12
@@ -72,14 +72,20 @@ def _new(query: str, scene: Scene) -> list[Hit]:
 
 
 def _found(found: Sequence[Hit], scene: Scene) -> list[Hit]:
-    """Without the task itself: the question, what waits behind it, earlier hops of the answer."""
+    """Without the task itself: the question, what waits behind it, earlier hops of the answer.
+
+    And without what was only said to memory: it would be the best hit of the same question.
+    """
     here = scene.conversation.id
     kept = {m.id for m in belonging([f.message for f in found if f.conversation.id == here], scene)}
     return [
         one
         for one in found
-        if one.conversation.id != here
-        or (one.message.id in kept and (scene.rounds or one.message.turn_id != scene.turn_id))
+        if not is_about_memory(one.message.text)
+        and (
+            one.conversation.id != here
+            or (one.message.id in kept and (scene.rounds or one.message.turn_id != scene.turn_id))
+        )
     ]
 
 

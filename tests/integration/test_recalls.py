@@ -69,11 +69,14 @@ class House:
     async def said(self, text: str, who: Author = KIM, **where: Any) -> int:
         """A message in a thread that Moot knows; its number."""
         key = ConversationKey("slack", "T", where.get("channel", "C"), where.get("root", "1"))
-        opened = {"direct": False, "in_thread": True, "now": 1.0}
+        opened = {"direct": where.get("direct", False), "in_thread": True, "now": 1.0}
         await self.records.do(lambda: messages.open_conversation(key, **opened))
         await self.act("message", text, who, **where)
         here = await self.records.do(messages.find_conversation, key)
         return (await self.records.do(messages.recent, here.id, 1))[0].id
+
+    async def scene(self, number: int = 1) -> Scene:
+        return await self.records.do(scene_of, number)
 
     async def told(self, kind: Any, text: str, who: Author = KIM, **where: Any) -> Reply:
         reply = await self.act(kind, text, who, **where)
@@ -130,7 +133,11 @@ async def test_typed_in_a_thread_nothing_of_it_is_posted(house: House) -> None:
     action = f"recall:1:{(await house.records.do(messages.recent, 1, 1))[0].id}"
     shown = await house.told("button", action, LEE)
     assert "called off" in shown.text
-    assert "!recall zebra" not in shown.text  # what was asked is no answer
+    # What was asked of memory is no answer, to agents neither.
+    assert "!recall zebra" not in shown.text
+    pulled = await house.records.do(retrieval.answer, Pull("memory", "zebra"), await house.scene())
+    assert "called off" in "".join(pulled.hits)
+    assert "!recall" not in "".join(pulled.hits)
     assert await house.records.do(lambda: OutboxRow.select().count()) == 1
 
 
@@ -221,6 +228,29 @@ async def test_a_button_counts_only_where_it_belongs_and_while_its_message_stand
     assert await house.records.do(marks.marks_of, [number]) == {}
     for value in ("mark:1", "mark:1:2:3", "more:x:1", "recall:1", "recall:x:1"):
         assert "another version" in (await house.told("button", value)).text
+
+
+async def test_a_direct_message_and_a_private_thread_stay_to_themselves(house: House) -> None:
+    await house.said("zebra in the channel")
+    alone = {"channel": "D", "root": "", "public": False, "direct": True}
+    await house.said("zebra in private", **alone)
+    inside = await house.recall("zebra", **alone)
+    assert "zebra in private" in inside.text
+    assert "in the channel" not in inside.text
+    assert "1 message of this direct message" in inside.text
+    assert await house.act("message", "!recall zebra", **alone) is None
+    typed = (await house.records.do(messages.recent, 2, 1))[0].id
+    shown = await house.told("button", f"recall:2:{typed}", **alone)
+    assert "zebra in private" in shown.text
+
+    await house.said("zebra of a few", root="apart", apart=True)
+    few = await house.recall("zebra", root="apart", apart=True)
+    assert "zebra of a few" in few.text
+    assert "zebra in the channel" in few.text
+    outside = await house.recall("zebra")
+    assert "of a few" not in outside.text
+    [label] = [b.label for b in few.buttons if b.label.endswith("is wrong")][:1]
+    assert "another channel" in (await house.press(few, label)).text  # in its channel: not there
 
 
 async def test_pages_are_turned_by_who_asked(house: House) -> None:
