@@ -224,7 +224,7 @@ def change_text(
     indexing.drop_vectors("message", row.id)  # of the words that were
     indexing.put(row.id)
     derived.forget([row.id])
-    outbox_texts.drop_sent(row.id, row.turn)
+    outbox_texts.forget_edited(row.id, row.turn, text)
     files.keep_only(row.id, attachments)
     note_edit(row.conversation_id)
     return row.id

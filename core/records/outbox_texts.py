@@ -18,11 +18,14 @@ def forget_header(turn_id: int) -> None:
     OutboxRow.update(title="").where(header).execute()
 
 
-def drop_sent(message_id: int, turn_id: int | None) -> None:
-    """A message was edited: what was posted with its words as they were is not kept."""
+def forget_edited(message_id: int, turn_id: int | None, text: str) -> None:
+    """A message was edited: what was asked and posted in the words that were is not kept."""
     made = (OutboxRow.message == message_id) & (OutboxRow.message != 0)
     if turn_id:
         made |= (OutboxRow.turn == turn_id) & (OutboxRow.kind == "header")
+        TurnRow.update(prompt=text).where(
+            (TurnRow.prompt_message == message_id) & (TurnRow.state == "done")
+        ).execute()
     OutboxRow.update(text="", title="").where(made & _KEPT).execute()
 
 

@@ -25,6 +25,7 @@ from core.records.tables import ConversationRow, MessageRow, RequestRow, RunRow,
 
 _WAITING = ("queued", "running", "held", "parked")
 _ASKED_LATER = ("queued", "held", "failed", "cancelled")  # failed and stopped ones by Retry
+_NOT_RUNNING = (*_ASKED_LATER, "done")
 
 
 def queue_turn(
@@ -82,6 +83,7 @@ def end_turn(turn_id: int, state: TurnState, error: str, now: float) -> bool:
         .execute()
     )
     _forget_deleted.run(turn=turn_id)
+    _renew_edited.run(turn=turn_id)
     if changed:
         waiting_notice.hide(turn_id, now)
     return bool(changed)
@@ -94,6 +96,19 @@ _forget_deleted = Prepared(  # a question that was deleted while it was worked o
         & SQL(
             '"prompt_message" IN (SELECT "id" FROM "message"'
             ' WHERE "id" = "turn"."prompt_message" AND "deleted_at" IS NOT NULL)'
+        )
+    ),
+)
+
+_renew_edited = Prepared(  # one that was edited meanwhile: nothing keeps the words that were
+    TurnRow,
+    lambda turn: TurnRow.update(
+        prompt=SQL('(SELECT "text" FROM "message" WHERE "id" = "turn"."prompt_message")')
+    ).where(
+        (TurnRow.id == turn)
+        & SQL(
+            '"prompt_message" IN (SELECT "id" FROM "message"'
+            ' WHERE "id" = "turn"."prompt_message" AND "edited_at" > "turn"."started_at")'
         )
     ),
 )
@@ -238,10 +253,10 @@ def of_prompt(message_id: int) -> Turn | None:
 
 
 def change_prompt(message_id: int, prompt: str) -> bool:
-    """An edit of a question that waits, or may be asked again, changes it; False: too late."""
+    """An edit of a question changes it; False: it is worked on already."""
     changed = (
         TurnRow.update(prompt=prompt)
-        .where((TurnRow.prompt_message == message_id) & TurnRow.state.in_(_ASKED_LATER))
+        .where((TurnRow.prompt_message == message_id) & TurnRow.state.in_(_NOT_RUNNING))
         .execute()
     )
     return bool(changed)
