@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import structlog
 
+from core.context.modes import LONG_CONVERSATION
 from core.model import (
     Candidate,
     Conversation,
@@ -31,7 +32,7 @@ from core.model import (
 )
 from core.ports import Recollect, no_memory
 from core.pull import KINDS, problem
-from core.records import messages
+from core.records import messages, plans
 from core.records.changes import changes as count_changes
 from core.records.thread import Records
 from core.redact import redact
@@ -132,9 +133,19 @@ class Gather:
     def begin(self) -> None:
         """Ask memory now, while other things are waited for: making a vector takes its time."""
         if any(source.by_meaning and source.offer for source in self._sources):
-            self._begun = asyncio.create_task(
-                self._recollect(self.scene, self.scene.prompt, within_s=NEAR_DEADLINE_S)
-            )
+            self._begun = asyncio.create_task(self._near())
+
+    async def _near(self) -> Near | None:
+        """What memory has for the question, where a pack may tell of it at all."""
+        mode = self.scene.mode
+        if mode == "lite" or (not mode and not await self._records.do(self._is_long)):
+            return None
+        return await self._recollect(self.scene, self.scene.prompt, within_s=NEAR_DEADLINE_S)
+
+    def _is_long(self) -> bool:
+        """Whether the pack may become more than a lite one (``core.context.modes``)."""
+        here = self._conversation.id
+        return messages.count(here) >= LONG_CONVERSATION or plans.active_plan(here) is not None
 
     def note(self, notes: Sequence[str]) -> None:
         """What the receipts of this turn are to say."""

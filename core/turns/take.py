@@ -59,8 +59,8 @@ async def take_turn(
         near=house.near,
     )
     try:
-        gather.begin()
         gather.note(await _catch_up(conversation, house))
+        gather.begin()
         files = Files(house, turn, conversation)
         nobody = asyncio.Event()
         table = Table(turn, conversation, project, gather, house, nobody, ready.factors, files)
