@@ -206,6 +206,34 @@ def usage(
         Console().print(Markdown(said))
 
 
+memory_app = typer.Typer(no_args_is_help=True, help="How memory stands; build its index anew.")
+app.add_typer(memory_app, name="memory")
+
+
+@memory_app.command("status")
+def memory_status(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FBT002
+    """Show how many messages, vectors and open jobs there are, and how Chroma stands."""
+    from dataclasses import asdict
+
+    from bridge.memory_cli import read_state, say
+
+    state, runs = asyncio.run(_guarded(read_state(_settings(config))))
+    if as_json:
+        _print_json({**asdict(state), "running": runs})
+    else:
+        print(say(state))  # noqa: T201
+
+
+@memory_app.command("rebuild")
+def memory_rebuild(config: Config = None) -> None:
+    """Build Chroma anew from the vectors in the database; also while Moot runs."""
+    from bridge import logs
+    from bridge.memory_cli import rebuild
+
+    logs.set_up("warning")
+    print(asyncio.run(_guarded(rebuild(_settings(config)))))  # noqa: T201
+
+
 @app.command("slack-manifest")
 def slack_manifest(config: Config = None) -> None:
     """Print the app manifest to paste at Slack when the app is made."""

@@ -15,6 +15,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Column, Table
@@ -26,9 +27,11 @@ from bridge.chats import make_chats
 from bridge.keeping import keeping_check
 from bridge.limits import engine_check, limit_checks
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all, summary_check
+from bridge.memory_cli import chroma_stands
 from bridge.tables import read_tables
 from config.settings import Settings, SettingsError, find_config
 from core.errors import BadSettings, MootError
+from core.memory.chroma.store import Store
 from core.model import Check, EngineInfo
 from core.receipts import say_receipt
 from core.records import runs
@@ -47,7 +50,7 @@ async def examine(settings: Settings | SettingsError, given: Path | None = None)
     path = find_config(given)
     read = f"read from {path}" if path else "the defaults; there is no moot.toml"
     checks = [Check("settings", ok=True, detail=read), await asyncio.to_thread(_packages)]
-    checks += await asyncio.to_thread(_stores, settings.storage.dir)
+    checks += await asyncio.to_thread(_stores, settings)
     checks.append(await asyncio.to_thread(_locks, settings.storage.locks))
     checks += await _database(settings.storage.dir / DATABASE)
     checks += await asyncio.to_thread(_projects, settings)
@@ -155,8 +158,8 @@ def _packages() -> Check:
     )
 
 
-def _stores(folder: Path) -> list[Check]:
-    return [_folder(folder), _sqlite(), _chroma()]
+def _stores(settings: Settings) -> list[Check]:
+    return [_folder(settings.storage.dir), _sqlite(), _chroma(settings)]
 
 
 def _folder(folder: Path) -> Check:
@@ -226,31 +229,25 @@ def _sqlite() -> Check:
     )
 
 
-def _chroma() -> Check:
-    """A real write and query in a folder of its own; no model is loaded, nothing downloaded."""
+def _chroma(settings: Settings) -> Check:
+    """A real write and query in a folder of its own (nothing is downloaded), and how it stands."""
+    version = f"chromadb {importlib.metadata.version('chromadb')}"
     try:
-        import chromadb
-
         with tempfile.TemporaryDirectory() as folder:
-            client = chromadb.PersistentClient(
-                path=folder, settings=chromadb.Settings(anonymized_telemetry=False)
-            )
-            found = client.create_collection("check", embedding_function=None)
-            found.add(ids=["a"], embeddings=[[1.0, 0.0]])
-            ok = found.query(query_embeddings=[[1.0, 0.0]], n_results=1)["ids"] == [["a"]]
+            store = Store.in_folder(Path(folder))
+            try:
+                held = store.collection("check")
+                held.put([("message:1", 1)], np.ones((1, 2), np.float32))
+                found, _ = held.query(np.ones(2, np.float32), [1], 1)
+            finally:
+                store.close()
     except Exception as error:  # noqa: BLE001 - whatever the library has: it is this line's finding
-        return Check(
-            "chroma",
-            ok=False,
-            detail=f"{type(error).__name__}: {error}"[:200],
-            fix="Run make setup again.",
-        )
-    return Check(
-        "chroma",
-        ok,
-        f"chromadb {importlib.metadata.version('chromadb')}",
-        "" if ok else "Run make setup again.",
-    )
+        why = f"{type(error).__name__}: {error}"[:200]
+        return Check("chroma", ok=False, detail=why, fix="Run make setup again.")
+    if found != ["message:1"]:
+        return Check("chroma", ok=False, detail=version, fix="Run make setup again.")
+    ok, detail, fix = chroma_stands(settings)
+    return Check("chroma", ok, f"{version}; {detail}", fix)
 
 
 def _projects(settings: Settings) -> list[Check]:

@@ -236,6 +236,13 @@ class Memory(Section):
     prefix_engine: str
     prefix_model: str
 
+    @field_validator("chroma")
+    @classmethod
+    def _where(cls, value: str) -> str:
+        if value not in ("folder", "off") and not urlsplit(value).hostname:
+            raise ValueError('"folder", "off", or the address of a server: "http://host:port"')
+        return value if value in ("folder", "off") else _base_url(value, "http", "https")
+
 
 Permission = Literal["plan", "ask", "edit", "full"]
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 import structlog
 
 from core.memory.chroma.copying import Copying
-from core.memory.chroma.home import Home
+from core.memory.chroma.home import FOLDER, Home
 from core.memory.chroma.lane import Lane
 from core.memory.chroma.store import Collection, Item, Store
 from core.memory.embed.port import Vectors
@@ -72,7 +72,8 @@ class Opened:
     compared_at: float = field(default_factory=time.monotonic)
 
 
-FOLDER = "chroma"  # below the storage folder
+NOT_OPENED = "it has not been opened yet"
+NO_VECTORS = "there are no vectors yet"
 MISSED = 50_000  # ids that were not told; above it everything is compared
 
 
@@ -97,7 +98,7 @@ class Asked:
         self._copying = Copying(records, self._lane, self._pace.call_s)
         self._opened: Opened | None = None
         self._state: State = "off" if self._off else "away"
-        self._why = "" if self._off else "it has not been opened yet"
+        self._why = "" if self._off else NOT_OPENED
         self._count = 0
         self._wake = asyncio.Event()  # something is due
         self._hurry = asyncio.Event()  # nor is it to rest any longer

@@ -10,6 +10,8 @@ from pathlib import Path
 from core.memory.chroma.place import Generation, Place
 from core.memory.chroma.store import Collection, Store, collection_name, family
 
+FOLDER = "chroma"  # below the storage folder
+
 
 class Home:
     """What differs between the two. Its methods block.
@@ -66,3 +68,8 @@ class Home:
         if self.server:
             return True
         return self.place.holds() and self.place.path(generation).is_dir()
+
+
+def home_of(storage: Path, where: str) -> Home | None:
+    """Where Chroma lives by the setting ``[memory] chroma``; ``None``: nowhere."""
+    return None if where == "off" else Home(storage / FOLDER, where)

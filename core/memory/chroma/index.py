@@ -14,7 +14,7 @@ import time
 import structlog
 
 from core.memory.chroma import rows
-from core.memory.chroma.asked import ChromaAway, Opened
+from core.memory.chroma.asked import NO_VECTORS, ChromaAway, Opened
 from core.memory.chroma.kept import CLOSE_S, Kept, Trouble
 from core.records import embedders
 
@@ -90,7 +90,7 @@ class ChromaIndex(Kept):
             raise Trouble(f"another process ({owner}) has its folder", fault=False)
         model = await self._records.do(embedders.current)
         if model is None:
-            raise Trouble("there are no vectors yet", fault=False)
+            raise Trouble(NO_VECTORS, fault=False)
         self._home.database = await self._records.do(rows.database_id)
         wanted, self._wanted = self._wanted, []
         if wanted:  # it need not be opened before
@@ -99,7 +99,7 @@ class ChromaIndex(Kept):
             except BaseException:
                 self._wanted += wanted
                 raise
-            self._grant(wanted)
+            await self._grant(wanted)
             await self.make_certain()
         else:
             await self.begin(model)
@@ -138,11 +138,11 @@ class ChromaIndex(Kept):
         wanted = self._wanted
         await self.build(self._serving().model, "it was asked for")
         self._wanted = self._wanted[len(wanted) :] if self._wanted is not wanted else []
-        self._grant(wanted)
-        await asyncio.to_thread(self._home.place.answered)
+        await self._grant(wanted)
         await self.make_certain()
 
-    def _grant(self, wanted: list[asyncio.Future[None]]) -> None:
+    async def _grant(self, wanted: list[asyncio.Future[None]]) -> None:
+        await asyncio.to_thread(self._home.place.answered)
         for done in wanted:
             if not done.done():
                 done.set_result(None)
@@ -197,10 +197,12 @@ class ChromaIndex(Kept):
         owed = self._trouble or self._missed or self._missed_all
         await self.shut(clean=opened is not None and opened.answers and not owed)
         await self._lane.close(CLOSE_S)
+        self._say("away", "it is closed")
+        if self._home.ours:
+            await self._tell()
         self._home.place.let_go()
         for done in self._wanted:
             done.cancel()
-        self._say("away", "it is closed")
 
 
 async def _until(event: asyncio.Event, seconds: float) -> None:

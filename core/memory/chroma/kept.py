@@ -144,6 +144,7 @@ class Kept(Asked):
             opened = self._serving()
             if lost := await self._copying.lost(opened.held, opened.model):
                 raise Trouble(lost)
+        self._count = await self._lane.do(opened.held.count, self._pace.call_s)
         opened.answers = True
         self._faults = 0
         self._say("ready")
@@ -203,7 +204,7 @@ class Kept(Asked):
             )
         )
         fresh.answers = self._opened is not None and self._opened.answers
-        self._opened = fresh
+        self._opened, self._count = fresh, fresh.held.count()
 
     async def _remove_others(self, opened: Opened) -> None:
         if self._home.server:

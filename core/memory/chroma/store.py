@@ -179,6 +179,19 @@ class Store:
         self._system.stop()
 
 
+def unreachable(url: str) -> str:
+    """Why a server cannot be asked just now; "" = it answers."""
+    try:
+        store = Store.at_server(url)
+        try:
+            store.names()
+        finally:
+            store.close()
+    except Exception as error:  # noqa: BLE001 - of the library or of HTTP: it is what was asked
+        return type(error).__name__
+    return ""
+
+
 def _scopes(found: Any) -> dict[str, int]:
     return {
         name: int((kept or {}).get("scope", -1))

@@ -1,0 +1,84 @@
+"""`moot memory`: beside a Moot that runs, and without one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bridge.lock import writers_lock
+from bridge.memory_cli import chroma_stands, read_state, rebuild, say
+from config.settings import load_settings
+from core.errors import BadInput, BadSettings
+from tests.integration.test_chroma import FIRST, comes_to, folders, generation, served
+from tests.integration.vectors import embedder, opened, vectors, write
+
+
+def settings_of(folder, chroma="folder"):
+    path = folder / "moot.toml"
+    path.write_text(f'[storage]\ndir = "{folder}"\n[memory]\nchroma = "{chroma}"\n')
+    return load_settings(path)
+
+
+async def filled(folder):
+    records = await opened(folder)
+    await records.do(lambda: write(embedder(), 1, vectors(FIRST)))
+    return records
+
+
+async def test_without_a_moot_it_rebuilds_by_itself_and_tells_how_things_stand(tmp_path):
+    await (await filled(tmp_path)).close()
+    settings = settings_of(tmp_path)
+    state, runs = await read_state(settings)
+    assert not runs
+    assert (state.chroma, state.vectors, state.in_chroma) == ("away", FIRST, 0)
+    assert "built anew" in await rebuild(settings)
+    first = generation(tmp_path)
+    assert "built anew" in await rebuild(settings)
+    assert generation(tmp_path) != first
+    assert folders(tmp_path) == [generation(tmp_path).name]
+    state, _ = await read_state(settings)
+    assert (state.embedder, state.in_chroma) == ("test-32", FIRST)
+    assert "chroma     away, 300 vectors" in say(state)
+    assert "Moot is not running" in say(state)
+    assert await asyncio.to_thread(chroma_stands, settings) == (
+        True,
+        "300 vectors when Moot last ran",
+        "",
+    )
+
+
+async def test_the_moot_that_runs_is_asked_to_rebuild(tmp_path):
+    settings, records = settings_of(tmp_path), await filled(tmp_path)
+    with writers_lock(tmp_path):
+        async with served(records, tmp_path) as index:
+            await comes_to(index, "ready")
+            first = generation(tmp_path)
+            assert "built anew" in await rebuild(settings)
+            assert generation(tmp_path) != first
+            async with asyncio.timeout(10):
+                while (await read_state(settings))[0].chroma != "ready":
+                    await asyncio.sleep(0.05)
+            state, runs = await read_state(settings)
+            assert runs
+            assert state.in_chroma == FIRST
+            assert await asyncio.to_thread(chroma_stands, settings) == (
+                True,
+                "ready, 300 vectors",
+                "",
+            )
+    await records.close()
+
+
+async def test_what_cannot_be_rebuilt_says_what_to_do(tmp_path):
+    with pytest.raises(BadInput, match="chroma is"):
+        await rebuild(settings_of(tmp_path, "off"))
+    (tmp_path / "new").mkdir()
+    settings = settings_of(tmp_path / "new")
+    with pytest.raises(BadSettings, match="no database"):
+        await rebuild(settings)
+    settings = settings_of(tmp_path, "http://127.0.0.1:9")
+    ok, why, fix = await asyncio.to_thread(chroma_stands, settings)
+    assert not ok
+    assert "does not answer" in why
+    assert "Start the server" in fix
