@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from core.memory.alike import folded
 from core.memory.dates import spans
 from core.memory.names import named
-from core.memory.ranking import RECIPE, Candidate, Ranked, Recipe, rank
+from core.memory.ranking import RECIPE, Asked, Candidate, Ranked, Recipe, rank
 from core.model import Conversation, Mark, Message, Near, Scene
 from core.records import people, search
 from core.records.prepared import Prepared, each, meta_of
@@ -30,8 +30,11 @@ class Hit:
     Attributes:
         score: 0 to about 1.5; comparable within one answer only.
         marks: what people said of it (wrong, stale), oldest first.
-        why: the parts of the score: ``found`` (words and meaning), ``near`` (its neighbours),
-            ``author`` and ``date`` (named in the question); factors: ``age``, ``wrong``, ``stale``.
+        why: the parts of the score: ``found`` (words and meaning), ``beside`` (its neighbours),
+            ``sitting`` (what was said together with it), ``author`` and ``date`` (named in the
+            question), ``crowd`` (its thread has others before it); factors: ``age``, ``wrong``,
+            ``stale``.
+        again: ids of earlier messages in which the same person said the very same.
     """
 
     message: Message
@@ -39,6 +42,7 @@ class Hit:
     score: float
     marks: tuple[Mark, ...] = ()
     why: Mapping[str, float] = field(default_factory=dict[str, float])
+    again: tuple[int, ...] = ()
 
 
 def find(
@@ -65,29 +69,28 @@ def find(
     now = time.time() if now is None else now
     by_words = search.search(scene, text, CANDIDATES, few=few)
     found, cosines = _found(scene, by_words, near)
-    marks = _marks(found)
-    beside = _before(found)
+    stands_for = folded(
+        (number, one.message.author_key, one.message.text) for number, one in found.items()
+    )
+    marks = _marks(stands_for)
+    beside = _before(stands_for)
     candidates = [
         Candidate(
             id=number,
-            before=beside.get(number, 0),
-            author=one.message.author_key,
-            sent_at=one.message.sent_at,
-            keyword=one.score,
-            cosine=cosines.get(number),
-            marks=tuple({mark.kind for mark in marks.get(number, ())}),
+            thread=found[number].conversation.id,
+            before=beside.get(number, ()),
+            author=found[number].message.author_key,
+            sent_at=found[number].message.sent_at,
+            keyword=max(found[one].score for one in (number, *same)),
+            cosine=max((cosines[one] for one in (number, *same) if one in cosines), default=None),
+            marks={mark.kind for mark in marks.get(number, ())},
         )
-        for number, one in found.items()
+        for number, same in stands_for.items()
     ]
-    ranked = rank(
-        candidates,
-        recipe,
-        floor=near.floor if near else 0.0,
-        authors=authors(scene, text),
-        times=[(span.begin, span.end) for span in spans(text, now)],
-        now=now,
-    )
-    return tuple(_hit(one, found, marks) for one in ranked[:limit])
+    times = [(span.begin, span.end) for span in spans(text, now)]
+    asked = Asked(authors(scene, text), times, now)
+    ranked = rank(candidates, recipe, asked, near.floor if near else 0.0)
+    return tuple(_hit(one, found, marks, stands_for) for one in ranked[:limit])
 
 
 def authors(scene: Scene, text: str) -> frozenset[str]:
@@ -118,10 +121,20 @@ def _found(
 
 
 def _hit(
-    one: Ranked, found: Mapping[int, search.Found], marks: Mapping[int, Sequence[Mark]]
+    one: Ranked,
+    found: Mapping[int, search.Found],
+    marks: Mapping[int, Sequence[Mark]],
+    stands_for: Mapping[int, tuple[int, ...]],
 ) -> Hit:
     said = found[one.id]
-    return Hit(said.message, said.conversation, one.score, tuple(marks.get(one.id, ())), one.why)
+    return Hit(
+        said.message,
+        said.conversation,
+        one.score,
+        tuple(marks.get(one.id, ())),
+        one.why,
+        stands_for[one.id],
+    )
 
 
 _marked = Prepared(
@@ -129,7 +142,7 @@ _marked = Prepared(
 )
 
 
-def _marks(ids: Any) -> dict[int, list[Mark]]:
+def _marks(ids: Iterable[int]) -> dict[int, list[Mark]]:
     marks: dict[int, list[Mark]] = {}
     for row in _marked.rows(ids=json.dumps(list(ids))):
         kind = "wrong" if row.kind == "wrong" else "stale"
@@ -139,18 +152,20 @@ def _marks(ids: Any) -> dict[int, list[Mark]]:
     return marks
 
 
-# The message before each in its conversation; answered from the index ``message_standing``.
+# The two messages before each in its conversation, from the index ``message_standing``.
 _BEFORE = """
 SELECT m.id, (
-  SELECT p.id FROM message AS p
-  WHERE p.conversation_id = m.conversation_id AND p.deleted_at IS NULL
-    AND (p.sent_at < m.sent_at OR (p.sent_at = m.sent_at AND p.id < m.id))
-  ORDER BY p.sent_at DESC, p.id DESC LIMIT 1
+  SELECT json_group_array(id) FROM (
+    SELECT p.id FROM message AS p
+    WHERE p.conversation_id = m.conversation_id AND p.deleted_at IS NULL
+      AND (p.sent_at < m.sent_at OR (p.sent_at = m.sent_at AND p.id < m.id))
+    ORDER BY p.sent_at DESC, p.id DESC LIMIT 2
+  )
 ) FROM message AS m WHERE m.id IN (SELECT value FROM json_each(?))
 """
 
 
-def _before(ids: Any) -> dict[int, int]:
+def _before(ids: Iterable[int]) -> dict[int, tuple[int, ...]]:
     database = meta_of(MessageRow).database
     rows = database.execute_sql(_BEFORE, (json.dumps(list(ids)),)).fetchall()
-    return {number: before or 0 for number, before in rows}
+    return {number: tuple(json.loads(before)) for number, before in rows}

@@ -17,7 +17,12 @@ RECIPE = 1
 
 MAX_CHARS = 1_200  # of a message: what follows says little more of what it is about
 
-_MENTION = re.compile(r"@[\w.\-]+(?: \([A-Z0-9]{2,}\))?|<[@#!][^>\s]{1,80}>")
+# "@Min Ji (U0ABC)" as events bring it, "<@U0ABC>" as platforms write it, and "@minji"; but nothing
+# of an address, a decorator with arguments or a package.
+_MENTION = re.compile(
+    r"(?<![\w@/.])@[^@\n()]{1,40} \([A-Z0-9]{5,}\)|<[@#!][^>\s]{1,80}>"
+    r"|(?<![\w@/.])@\w[\w\-]*(?![\w/(.@])"
+)
 _CODE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 _MAX_CODE_CHARS = 400  # of a block of code or a log: its beginning is what it is
 

