@@ -55,6 +55,20 @@ _ASIDE = re.compile(
     r"\.(?:json|ya?ml|csv|svg|html?|css|lock|txt)$",
     re.IGNORECASE,
 )
+_WRITTEN = re.compile(r"\.(?:md|mdx|markdown|rst)$", re.IGNORECASE)
+# Plain text is data more often than not: it counts by its name, or where documents lie.
+_TEXTS = re.compile(
+    r"(?:^|/)(?:docs?|documentation|adrs?|rfcs?|wiki|notes)/(?:.*/)?[^/]+\.txt$"
+    r"|(?:^|/)(?:readme|changelog|changes|history|contributing|install|notes|news|todo|faq|"
+    r"architecture|design|hacking|roadmap|security)(?:\.txt)?$",
+    re.IGNORECASE,
+)
+_NOT_OURS = re.compile(
+    r"(?:^|/)(?:node_modules|bower_components|vendor|third_party|site-packages|dist|build|target|"
+    r"__pycache__|\.[^/]+)/",
+    re.IGNORECASE,
+)
+_FOR_AGENTS = re.compile(r"^\.(?:moot|claude)/(?:skills|personas)/")
 _PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 
 
@@ -162,6 +176,16 @@ def may_read(path: str) -> bool:
 def looks_secret(path: str) -> bool:
     """Whether a file of that name usually holds keys, tokens or passwords."""
     return bool(_SECRET_NAMES.search(path))
+
+
+def is_document(path: str) -> bool:
+    """Whether a file of that name was written for people to read (``core.sources.documents``).
+
+    Personas and skills are not meant: those reach agents by their own way.
+    """
+    if not (_WRITTEN.search(path) or _TEXTS.search(path)) or _FOR_AGENTS.match(path):
+        return False
+    return not _NOT_OURS.search(path) or path.startswith(".github/")
 
 
 def is_aside(path: str) -> bool:

@@ -17,6 +17,7 @@ from core.sources.code.files import (
     File,
     NoCheckout,
     holding,
+    is_document,
     looks_secret,
     read_lines,
     tracked,
@@ -127,6 +128,7 @@ class CodeSearch:
         if not why_not:
             there = {file.path for file in files}
             return _Found([h for h in hits if h.path in there][: rawq.RESULTS], ())
+        files = [file for file in files if not is_document(file.path)]  # those are Pull ``docs``
         notes = [f"code: the built-in index served; rawq: {why_not}"]
         index = Index(self._folder, project)
         until = max(until, time.monotonic() + min(MIN_INDEX_S, self._work_s))
@@ -144,7 +146,8 @@ class CodeSearch:
         vector = self._meaning.question(index, text)
         if left or self._meaning.lacks(index):
             self._meaning.go_on(index, files)
-        return _Found(best(index.search(terms, vector), text, terms, named), tuple(notes))
+        hits = index.search(terms, vector, named=bool(named or paths(text)))
+        return _Found(best(hits, text, terms, named), tuple(notes))
 
 
 def _parts(project: Path, hits: Sequence[Hit], text: str) -> tuple[str, ...]:

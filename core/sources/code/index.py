@@ -36,7 +36,7 @@ BUSY_S = 2.0
 MANY = 200  # files that may take longer than a question should wait
 CANDIDATES = 80
 LOOKED_AT = 200  # of each ranking
-WORDS_WEIGHT = 0.3  # how much words count beside meaning
+WORDS_WEIGHT, NAMED_WEIGHT = 0.3, 0.6  # how much words count beside meaning
 
 _TABLES = """
 CREATE TABLE file (
@@ -136,12 +136,17 @@ class Index:
             self._lock.release()
 
     def search(
-        self, terms: list[str], vector: Vector | None = None, limit: int = CANDIDATES
+        self,
+        terms: list[str],
+        vector: Vector | None = None,
+        limit: int = CANDIDATES,
+        *,
+        named: bool = False,
     ) -> list[Hit]:
         """The places that hold any of ``terms`` or mean what ``vector`` means, best first.
 
         ``vector`` is the question's, of the model whose vectors are kept; without it words count
-        alone, as BM25 ranks them.
+        alone, as BM25 ranks them. They count more where the question calls things by name.
         """
         expression = match_expression(terms)
         if (not expression and vector is None) or not self.file.exists():
@@ -152,7 +157,8 @@ class Index:
                 found = [(number, score) for number, score in words]
                 if vector is not None:
                     near = vectors.near(db, self.file, vector, LOOKED_AT)
-                    found = blend(found, near, self.kind.words_weight)
+                    weight = self.kind.words_weight
+                    found = blend(found, near, max(weight, NAMED_WEIGHT) if named else weight)
                 return [hit for number, score in found[:limit] if (hit := _hit(db, number, score))]
         except sqlite3.DatabaseError as error:
             self.drop_if_broken(error)

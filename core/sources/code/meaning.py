@@ -116,6 +116,11 @@ class Meaning:
         except sqlite3.Error:
             return False
 
+    @property
+    def works(self) -> bool:
+        """Whether anything is under way."""
+        return self._thread is not None
+
     def end(self) -> None:
         """Stop working; what is left is done after the next question."""
         self._ending.set()

@@ -15,7 +15,7 @@ from core.sources.code.vocabulary import listed
 
 MAX_PASSAGE_CHARS = 400
 MAX_PROSE_CHARS = 200  # so that names keep a place beside a long comment
-MAX_INTRO_CHARS = 120
+MIN_INTRO_CHARS, MAX_INTRO_CHARS = 6, 120
 INTRO_LINES = 40  # of a file, in which it says what it is
 LEAST_SPACES = 2  # of a text in quotes that is a sentence, and no key
 
@@ -57,11 +57,11 @@ def passage_of(path: str, symbol: str, held: Sequence[str], lines: Sequence[str]
     code, said = _apart("\n".join(held))
     prose = " ".join(" ".join(said).split())[:MAX_PROSE_CHARS]
     intro = intro_of(lines)
-    if intro and prose.startswith(intro[: MAX_INTRO_CHARS // 2]):
+    if intro in prose:
         intro = ""  # it is the beginning itself
     known = {*head.split(), *prose.lower().split()}
     names = dict.fromkeys(word for word in _names(code) if word not in known)
-    parts = (head, prose, intro, " ".join(names))
+    parts = (head, prose.rstrip(". "), intro, " ".join(names))
     return ". ".join(part for part in parts if part)[:MAX_PASSAGE_CHARS]
 
 
@@ -69,7 +69,7 @@ def intro_of(lines: Sequence[str]) -> str:
     """The first sentence of what a file says of itself; "" where it says nothing."""
     _, said = _apart("\n".join(lines[:INTRO_LINES]))
     told = (" ".join(one.split()) for one in said)
-    first = next((one for one in told if one.count(" ") >= LEAST_SPACES and _tells(one)), "")
+    first = next((one for one in told if len(one) >= MIN_INTRO_CHARS and _tells(one)), "")
     return re.split(r"[.。](?:\s|$)", first)[0][:MAX_INTRO_CHARS]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,33 +12,12 @@ from core.sources.code.files import (
     File,
     NoCheckout,
     git,
+    is_document,
     may_read,
     tracked,
 )
 
 MAX_DOCUMENTS = 5_000
-
-_MARKUP = re.compile(r"\.(?:md|mdx|markdown|rst)$", re.IGNORECASE)
-# Plain text is data more often than not: it counts by its name, or where documents lie.
-_TEXT = re.compile(
-    r"(?:^|/)(?:docs?|documentation|adrs?|rfcs?|wiki|notes)/(?:.*/)?[^/]+\.txt$"
-    r"|(?:^|/)(?:readme|changelog|changes|history|contributing|install|notes|news|todo|faq|"
-    r"architecture|design|hacking|roadmap|security)(?:\.txt)?$",
-    re.IGNORECASE,
-)
-_NOT_OURS = re.compile(
-    r"(?:^|/)(?:node_modules|bower_components|vendor|third_party|site-packages|dist|build|target|"
-    r"__pycache__|\.[^/]+)/",
-    re.IGNORECASE,
-)
-_FOR_AGENTS = re.compile(r"^\.(?:moot|claude)/(?:skills|personas)/")
-
-
-def is_document(path: str) -> bool:
-    """Whether a file of that name is one; personas and skills reach agents by their own way."""
-    if not (_MARKUP.search(path) or _TEXT.search(path)) or _FOR_AGENTS.match(path):
-        return False
-    return not _NOT_OURS.search(path) or path.startswith(".github/")
 
 
 def documents(folder: Path, apart: Path) -> tuple[File, ...]:

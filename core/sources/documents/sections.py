@@ -70,7 +70,7 @@ def _parser() -> MarkdownIt:
 
 
 def _plain(line: str) -> str:
-    return "" if _MDX.match(line) else line
+    return "" if _MDX.match(line) else line.replace("\r", " ")
 
 
 def _front_matter(lines: Sequence[str]) -> tuple[int, str]:
