@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+import core.memory  # noqa: F401 - first: it says how many threads numpy takes
 from tests.peers.models import FakeModels
 
 

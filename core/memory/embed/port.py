@@ -14,7 +14,7 @@ Vectors = NDArray[np.float32]
 class Embedder(Protocol):
     """Makes vectors of texts. Blocking, and safe to call from several threads.
 
-    What it is given is cleaned and capped already (``core.memory.embed.clean``).
+    What it is given is cleaned and capped already (``core.memory.embed.choose.Named`` does so).
     """
 
     @property
@@ -40,6 +40,27 @@ class Embedder(Protocol):
 
         Raises:
             EmbedderError: it cannot just now; the message says why.
+        """
+        ...
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also has a vector for each token of a text."""
+
+    def token_vectors(self, texts: Sequence[str], *, query: bool = False) -> list[Vectors]:
+        """Each text's tokens: (tokens, dim), each of length 1, the frame's own among them.
+
+        For MaxSim (ColBERT, Khattab and Zaharia 2020): the mean, over a question's tokens, of the
+        largest product with a passage's. Raises as ``passages``.
+        """
+        ...
+
+    def late(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts that follow one another, each read in the midst of the others.
+
+        Late chunking (Günther et al. 2024): all are encoded together, in windows, and then the
+        tokens of each are averaged: (n, dim), each of length 1. To be asked as ``passages`` are.
+        Raises as ``passages``.
         """
         ...
 
