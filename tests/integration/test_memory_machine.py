@@ -2,8 +2,8 @@
 
 A state machine on a real database: chats, channels that open and close, private threads, direct
 messages, guests, edits, deletions, forgetting, retention, histories, crashes and half-done indexing
-in any order; asked by words and by meaning after any of it. ``--hypothesis-profile`` is not needed:
-``MOOT_LONG=1`` plays twenty times as much.
+in any order; asked by words and by meaning after any of it. ``MOOT_LONG=1`` in the environment
+plays twenty times as much.
 """
 
 from __future__ import annotations
