@@ -32,7 +32,8 @@ class Page:
     """A part of what was found.
 
     ``searched`` messages of ``where`` were looked through (``more``: at least so many);
-    ``by_meaning``: not by their words alone. ``first`` counts from 0.
+    ``by_meaning``: not by their words alone. Whoever reads it ``may_mark``. ``first`` counts from
+    0.
     """
 
     question: str
@@ -41,6 +42,7 @@ class Page:
     more: bool
     where: str
     by_meaning: bool
+    may_mark: bool = True
     first: int = 0
 
 
@@ -53,11 +55,13 @@ def say_page(page: Page, here: Conversation, now: float, zone: tzinfo | None) ->
     head = f"{which} {count}" if count > 1 else f"{which} one"
     head += f" for “{literal(page.question, 120)}”, of {_searched(page)}{_how(page)}:"
     terms = query_terms(page.question)
-    return "\n\n".join((head, *(_hit(one, here, terms, now, zone) for one in page.hits), HOW))
+    how = f"{ALONE} {HOW}" if page.may_mark else ALONE
+    return "\n\n".join((head, *(_hit(one, here, terms, now, zone) for one in page.hits), how))
 
 
+ALONE = "Only you see this."
 HOW = (
-    "Only you see this. `!mark 12 wrong why` or `!mark 12 outdated why` says so of a message, to "
+    "`!mark 12 wrong why` or `!mark 12 outdated why` says so of a message, to "
     "people and agents; `!unmark 12` takes it back."
 )
 

@@ -130,6 +130,7 @@ class Recalls:
         scene, first = look.scene, look.first
         found = find(scene, look.question, MOST * 2, near, now=acts.now)
         hits = [hit for hit in _clear(found) if not is_about_memory(hit.message.text)][:MOST]
+        trusted = acts.event.author.trusted
         shown = _shown(acts, hits[first : first + PAGE])
         page = Page(
             look.question,
@@ -138,13 +139,13 @@ class Recalls:
             count > COUNTED,
             _where(scene),
             near is not None,
+            trusted,
             first,
         )
         text = say_page(page, scene.conversation, acts.now, acts.policy.counting.purse.zone)
         if not shown:
             return Reply(text)
         token = self._remember(acts, look)
-        trusted = acts.event.author.trusted
         buttons = mark_buttons(scene.conversation.id, shown, f"{token}:{first}") if trusted else ()
         if len(hits) > first + PAGE:
             buttons = (*buttons, Button(f"more:{token}:{first + PAGE}", "More", "primary"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from peewee import SQL, fn
 
 from core.model import ConversationKey
-from core.records import derived, erasure, outbox_texts, sessions
+from core.records import derived, erasure, marks, outbox_texts, sessions
 from core.records.changes import note_deletion, note_forgotten, person_of, thread_of
 from core.records.prepared import each
 from core.records.tables import (
@@ -185,8 +185,9 @@ def forget_thread(conversation_id: int, now: float, at: float) -> Forgotten:
 
 
 def forget_person(author_key: str, now: float, at: float) -> Forgotten:
-    """Forget all that a person said up to ``at``, and what agents answered to them."""
+    """Forget all that a person said up to ``at``, what agents answered to them, and their marks."""
     done = forget(of_person(author_key), now)
+    marks.forget_by(author_key)
     note_forgotten(person_of(author_key), at)
     return done
 

@@ -64,12 +64,6 @@ def marks_of(message_ids: Iterable[int]) -> dict[int, tuple[Mark, ...]]:
     return found
 
 
-def forget(message_ids: Iterable[int]) -> None:
-    """The messages are gone, and what was said of them with them."""
-    ids = json.dumps(list(message_ids))
-    MarkRow.delete().where(MarkRow.message.in_(each(ids))).execute()
-
-
 def forget_by(person_key: str) -> None:
     """A person is forgotten (``chat:id``): so is what they said of others' messages."""
     MarkRow.delete().where(MarkRow.by_key == person_key).execute()

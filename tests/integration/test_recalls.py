@@ -14,7 +14,7 @@ from bridge.access import Door
 from bridge.intake import Intake
 from bridge.recalls import MOST, Recalls
 from core.model import Author, ChatEvent, ConversationKey, Near, Pull, Reply, Scene
-from core.records import marks, messages
+from core.records import forgetting, marks, messages
 from core.records.tables import AuditRow, MarkRow, OutboxRow
 from core.records.thread import Records
 from core.sources import recall, retrieval
@@ -161,6 +161,7 @@ async def test_a_guest_sees_the_channel_only_and_a_stranger_nothing(house: House
     assert "zebra here" in reply.text
     assert "elsewhere" not in reply.text
     assert reply.buttons == ()  # a guest marks nothing
+    assert "!mark" not in reply.text
     refused = await house.told("command", f"moot mark {number} wrong", GUS)
     assert "members" in refused.text
     assert "members" in (await house.told("button", f"mark:1:{number}:wrong", GUS)).text
@@ -317,12 +318,12 @@ async def test_no_more_than_can_be_paged_through(house: House) -> None:
     assert pages == MOST // 5
 
 
-async def test_marks_go_with_who_set_them_and_with_their_message(house: House) -> None:
-    number = await house.said("zebra")
+async def test_marks_go_with_who_set_them_and_with_the_text_they_are_of(house: House) -> None:
+    number = await house.said("zebra", LEE)
     await house.told("command", f"moot mark {number} wrong")
     await house.told("command", f"moot mark {number} stale", LEE)
-    await house.records.do(marks.forget_by, "slack:U1")
+    await house.records.do(forgetting.forget_person, "slack:U1", time.time(), 0.0)
     [left] = (await house.records.do(marks.marks_of, [number]))[number]
     assert (left.by, left.kind) == ("*Lee*", "stale")
-    await house.records.do(marks.forget, [number])
+    await house.act("edit", "a horse", LEE, message_id="m1")
     assert await house.records.do(marks.marks_of, [number]) == {}
