@@ -82,6 +82,7 @@ class _Read:
 class Gather:
     """Loads what the packs of one turn need. One object a turn; shared facts once a round.
 
+    ``near`` asks memory, for packs only if one of them may tell (``pushes``) and not just announce.
     ``on_load`` is told each time shared facts are read (a test counts them).
     """
 
@@ -99,6 +100,7 @@ class Gather:
         history_messages: int,
         persona_folder: Path,
         near: Recollect = no_memory,
+        pushes: bool = True,
         on_load: Callable[[], None] = lambda: None,
     ) -> None:
         self._records = records
@@ -110,6 +112,7 @@ class Gather:
         self._persona_folder = persona_folder
         self._notes: tuple[str, ...] = ()
         self._recollect = near
+        self._pushes = pushes
         self._begun: asyncio.Task[Near | None] | None = None
         self._on_load = on_load
         self._rounds: dict[int, Loaded] = {}
@@ -132,7 +135,7 @@ class Gather:
 
     def begin(self) -> None:
         """Ask memory now, while other things are waited for: making a vector takes its time."""
-        if any(source.by_meaning and source.offer for source in self._sources):
+        if self._pushes and any(source.by_meaning and source.offer for source in self._sources):
             self._begun = asyncio.create_task(self._near())
 
     async def _near(self) -> Near | None:

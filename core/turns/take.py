@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import structlog
 
-from core.context.terms import mode_for
+from core.context.terms import mode_for, terms_for
 from core.control import Lease, Place, Stops, Wish
 from core.forecast import reckon
 from core.model import (
     Conversation,
     Step,
+    Turn,
     TurnState,
 )
 from core.records import messages, places
@@ -57,6 +58,7 @@ async def take_turn(
         history_messages=house.policy.history_messages,
         persona_folder=house.policy.persona_folder,
         near=house.near,
+        pushes=_pushes(house, turn, conversation),
     )
     try:
         gather.note(await _catch_up(conversation, house))
@@ -84,6 +86,13 @@ async def _seated(table: Table, ready: Ready, stops: Stops, lease: Lease | None)
     house.wake_delivery()
     log.info("turn.ended", turn=turn.id, conversation=table.conversation.id, state=state)
     return state
+
+
+def _pushes(house: House, turn: Turn, conversation: Conversation) -> bool:
+    """Whether a pack of this turn may tell what was found, not only that there is something."""
+    policy = house.policy
+    each = (terms_for(policy.terms, turn, conversation, seat) for seat in turn.seats)
+    return policy.max_followups < 1 or any(terms.delivery == "push" for terms in each)
 
 
 async def _is_held(table: Table) -> bool:
