@@ -12,7 +12,7 @@ import pytest
 from core.memory.chroma import ChromaAway, Pace
 from core.records import embedders
 from tests.integration.chroma_server import Server
-from tests.integration.test_chroma import ALL, FIRST, PACE, agrees, comes_to, served
+from tests.integration.test_chroma import ALL, FIRST, PACE, agrees, comes_to, filled, served
 from tests.integration.vectors import embedder, erase, opened, vectors, write
 
 
@@ -26,8 +26,7 @@ async def server(tmp_path):
 
 @pytest.fixture
 async def records(tmp_path):
-    records = await opened(tmp_path)
-    await records.do(lambda: write(embedder(), 1, vectors(FIRST)))
+    records = await filled(tmp_path)
     yield records
     await records.close()
 

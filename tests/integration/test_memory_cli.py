@@ -10,20 +10,13 @@ from bridge.lock import writers_lock
 from bridge.memory_cli import chroma_stands, read_state, rebuild, say
 from config.settings import load_settings
 from core.errors import BadInput, BadSettings
-from tests.integration.test_chroma import FIRST, comes_to, folders, generation, served
-from tests.integration.vectors import embedder, opened, vectors, write
+from tests.integration.test_chroma import FIRST, comes_to, filled, folders, generation, served
 
 
 def settings_of(folder, chroma="folder"):
     path = folder / "moot.toml"
     path.write_text(f'[storage]\ndir = "{folder}"\n[memory]\nchroma = "{chroma}"\n')
     return load_settings(path)
-
-
-async def filled(folder):
-    records = await opened(folder)
-    await records.do(lambda: write(embedder(), 1, vectors(FIRST)))
-    return records
 
 
 async def test_without_a_moot_it_rebuilds_by_itself_and_tells_how_things_stand(tmp_path):

@@ -204,9 +204,14 @@ class Asked:
             return
         self._used_at = time.monotonic()
 
+        of = opened.model.id
+
         def changed() -> None:
-            # What is open when its turn comes: a rebuild may have put another in its place.
+            # What is open when its turn comes: a rebuild may have put another in its place. One of
+            # another model has read this from SQLite by itself.
             now = self._opened or opened
+            if not dropped and of != now.model.id:
+                return
             if change(now.held) and not now.erased:
                 self._home.place.note(erased=True)
                 now.erased = True

@@ -17,8 +17,11 @@ from core.memory.chroma import rows
 from core.memory.chroma.asked import NO_VECTORS, ChromaAway, Opened
 from core.memory.chroma.kept import CLOSE_S, Kept, Trouble
 from core.records import embedders
+from core.records.embedders import Model
 
 log = structlog.get_logger()
+
+IMPORT_S = 2.0
 
 
 class ChromaIndex(Kept):
@@ -41,6 +44,7 @@ class ChromaIndex(Kept):
                 await self._rest(min(patience, self._pace.longest_retry_s))
         finally:
             announcing.cancel()
+            await asyncio.gather(announcing, return_exceptions=True)
             await self._end()
 
     async def rebuild(self) -> None:
@@ -92,15 +96,8 @@ class ChromaIndex(Kept):
         if model is None:
             raise Trouble(NO_VECTORS, fault=False)
         self._home.database = await self._records.do(rows.database_id)
-        wanted, self._wanted = self._wanted, []
-        if wanted:  # it need not be opened before
-            try:
-                await self.build(model, "it was asked for")
-            except BaseException:
-                self._wanted += wanted
-                raise
-            await self._grant(wanted)
-            await self.make_certain()
+        if self._wanted:  # it need not be opened before
+            await self._build_as_asked(model)
         else:
             await self.begin(model)
         while True:
@@ -121,7 +118,7 @@ class ChromaIndex(Kept):
             if model is not None and model != opened.model:
                 await self.switch(model)
         if asked or self._wanted:
-            await self._rebuild_asked()
+            await self._build_as_asked(opened.model)
         elif self._missed_all:
             self._missed_all = False
             await self.compare(full=True)
@@ -134,18 +131,19 @@ class ChromaIndex(Kept):
             await self.build(opened.model, "what was erased leaves its files")
             await self.make_certain()
 
-    async def _rebuild_asked(self) -> None:
-        wanted = self._wanted
-        await self.build(self._serving().model, "it was asked for")
-        self._wanted = self._wanted[len(wanted) :] if self._wanted is not wanted else []
-        await self._grant(wanted)
-        await self.make_certain()
-
-    async def _grant(self, wanted: list[asyncio.Future[None]]) -> None:
+    async def _build_as_asked(self, model: Model) -> None:
+        """For those who have asked by now: who asks later may have erased something before."""
+        wanted, self._wanted = self._wanted, []
         await asyncio.to_thread(self._home.place.answered)
+        try:
+            await self.build(model, "it was asked for")
+        except BaseException:
+            self._wanted = wanted + self._wanted
+            raise
         for done in wanted:
             if not done.done():
                 done.set_result(None)
+        await self.make_certain()
 
     def _due_to_erase(self, opened: Opened) -> bool:
         """A rebuild that erases waits for an idle time, but not for ever."""
@@ -196,7 +194,8 @@ class ChromaIndex(Kept):
         opened = self._opened
         owed = self._trouble or self._missed or self._missed_all
         await self.shut(clean=opened is not None and opened.answers and not owed)
-        await self._lane.close(CLOSE_S)
+        # Where nothing was open, all that may be under way is the import of the library.
+        await self._lane.close(CLOSE_S if opened else IMPORT_S)
         self._say("away", "it is closed")
         if self._home.ours:
             await self._tell()

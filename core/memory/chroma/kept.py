@@ -79,8 +79,11 @@ class Kept(Asked):
         self._doubt = False
 
     async def _opened_at(self, generation: str, model: Model) -> Opened:
+        made = list[Store]()
+
         def begin() -> Opened:
             store = self._home.open(generation)
+            made.append(store)
             try:
                 held = self._home.collection(store, model.name, generation)
                 held.count()
@@ -91,7 +94,11 @@ class Kept(Asked):
 
         try:
             return await self._lane.do(begin, self._pace.open_s)
-        except Exception as error:
+        except BaseException as error:
+            # Nobody has it, should it be opened after all.
+            self._lane.give(lambda: [store.close() for store in made])
+            if not isinstance(error, Exception):
+                raise
             raise Trouble(f"it cannot be opened ({type(error).__name__})") from error
 
     async def compare(self, *, full: bool) -> None:
@@ -189,6 +196,7 @@ class Kept(Asked):
                 await self._close(fresh.store)
             raise
         log.info("chroma.built", vectors=many, why=why, s=round(time.monotonic() - began, 1))
+        self._doubt = False
         if before is not None:
             await self._close(before.store)
         await self._remove_others(fresh)

@@ -41,13 +41,18 @@ class Lane:
         Raises:
             TimeoutError: it was not done within ``within_s`` seconds.
         """
+        done = self.give(function)
+        async with asyncio.timeout(within_s):
+            return await asyncio.wrap_future(done)
+
+    def give(self, function: Callable[[], T]) -> Future[T]:
+        """As ``do``, for what nobody waits for."""
         done: Future[T] = Future()
         self._jobs.put((done, function))
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
-        async with asyncio.timeout(within_s):
-            return await asyncio.wrap_future(done)
+        return done
 
     async def close(self, within_s: float) -> bool:
         """End the thread after what was given so far; whether it ended within the time."""

@@ -67,6 +67,8 @@ class Place:
 
     def own(self) -> str:
         """Become the owner; "" or, where another process is, its number."""
+        if not self.holds():
+            self.let_go()
         if self._handle is None:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._handle = filelock.lock(self._lock)
