@@ -53,6 +53,7 @@ SECRET_KEYS = (
     ("slack", "app_token"),
     ("slack", "signing_secret"),
     ("discord", "token"),
+    ("memory", "embedder_key"),
 )
 
 
