@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +25,7 @@ from bridge.line import Line
 from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
+from bridge.projects import channels_of, project_of, recall_of
 from bridge.pulls import Pulls
 from bridge.recalls import Recalls
 from bridge.rights import RightsRules
@@ -49,8 +49,6 @@ from core.model import (
     EngineInfo,
     Limits,
     Participant,
-    Project,
-    Recall,
     Said,
 )
 from core.ports import Chat
@@ -262,48 +260,6 @@ def _ready(name: str):  # noqa: ANN202 - a closure of no arguments
         log.info("ready", adapter=name)
 
     return ready
-
-
-def project_of(settings: Settings, key: ConversationKey) -> Project:
-    """The project of a channel: the first that lists it, else one that takes all, else its own.
-
-    What may be done there is the channel's own permission, else the project's.
-    """
-    here = f"{key.chat}:{key.channel}"
-    channel = settings.channels.get(here)
-    own = channel.permission if channel is not None else None
-    by = f'[channels."{here}"]' if own else ""
-    for wanted in (here, "*"):
-        for name, project in settings.projects.items():
-            if wanted in project.channels:
-                mode = own or project.permission
-                by = by or f"[projects.{name}]"
-                trusts = project.trust_settings
-                return Project(name, str(project.path), mode, set_by=by, trust_settings=trusts)
-    safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
-    folder = str(settings.storage.dir / "channels" / safe)
-    return Project(safe, folder, own or "plan", own=True, set_by=by)
-
-
-def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:
-    """The channels that belong to a project, as ``chat:channel``, as ``project_of`` maps them.
-
-    ``"*"`` stands for all the others; then those that another project lists come as
-    ``!chat:channel``.
-    """
-    listed = settings.projects.get(project.name)
-    if listed is None or project.own:
-        return ()
-    if "*" not in listed.channels:
-        return listed.channels
-    others = (p.channels for name, p in settings.projects.items() if name != project.name)
-    return (*listed.channels, *(f"!{channel}" for channels in others for channel in channels))
-
-
-def recall_of(settings: Settings, key: ConversationKey) -> Recall:
-    """What the questions of a channel may draw from at most: its own setting, else everybody's."""
-    channel = settings.channels.get(f"{key.chat}:{key.channel}")
-    return (channel.recall if channel else None) or settings.memory.recall
 
 
 def personas(settings: Settings, shipped: Path) -> frozenset[str]:

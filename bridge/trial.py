@@ -13,8 +13,9 @@ from adapters.console.chat import CHAT, SPACE, ConsoleChat
 from adapters.console.ledger import FIRST_CHANNEL
 from adapters.console.room import Room
 from bridge import logs
-from bridge.app import Moot, project_of, running
+from bridge.app import Moot, running
 from bridge.load import LAST_RESORT
+from bridge.projects import project_of
 from bridge.rights import rights_of, say_short
 from config.settings import Settings
 from core.engines.process import adopt_orphans

@@ -6,8 +6,9 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from bridge.app import DATABASE, project_of
+from bridge.app import DATABASE
 from bridge.capacity import purse_of
+from bridge.projects import project_of
 from bridge.usage_commands import BudgetsShown, parse_usage
 from bridge.usage_words import say_budgets, say_usage
 from config.settings import Settings

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from peewee import SqliteDatabase
 
-from bridge.app import recall_of
+from bridge.projects import recall_of
 from config.settings import load_settings
 from core.keywords import context_text, index_text
 from core.model import Author, ChatEvent, ConversationKey, Participant, Said

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from peewee import SqliteDatabase
 
-from bridge.app import channels_of, project_of
+from bridge.projects import channels_of, project_of
 from config.settings import load_settings
 from config.tables import Project as ProjectEntry
 from core.model import ConversationKey, Scene

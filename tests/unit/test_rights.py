@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.access import Door
-from bridge.app import project_of
+from bridge.projects import project_of
 from bridge.rights import RightsRules, rights_of, say_lowered, say_rights, say_short
 from config.settings import load_settings
 from core.model import Author, ConversationKey, Project
