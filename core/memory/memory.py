@@ -17,7 +17,7 @@ import structlog
 
 from core.memory.chroma.index import ChromaAway, ChromaIndex
 from core.memory.chroma.lane import Lane
-from core.memory.embed.choose import Choice, EmbedTerms, choose
+from core.memory.embed.choose import Choice, EmbedTerms, Named, choose
 from core.memory.embed.port import Embedder, EmbedderError, Vectors
 from core.memory.find import people_in
 from core.memory.indexer import Indexer, Serving
@@ -100,6 +100,8 @@ class Memory:
         finally:
             for lane in self._lanes:
                 await asyncio.shield(lane.close(1.0))
+            if isinstance(self._chosen.embedder, Named):
+                self._chosen.embedder.close()
 
     def wake(self) -> None:
         """Something was said, changed or erased."""

@@ -157,11 +157,13 @@ def test_a_missing_file_is_an_error(tmp_path):
 
 
 def test_a_token_in_a_file_others_can_read_is_refused(tmp_path):
-    text = '[slack]\nbot_token = "xoxb-secret"\n'
-    with pytest.raises(SettingsError, match="chmod 600") as caught:
-        load_settings(write(tmp_path, text, 0o644))
-    assert "xoxb-secret" not in str(caught.value)
-    assert load_settings(write(tmp_path, text, 0o600)).slack.on
+    for table, key in (("slack", "bot_token"), ("memory", "embedder_key")):
+        text = f'[{table}]\n{key} = "xoxb-secret"\n'
+        with pytest.raises(SettingsError, match="chmod 600") as caught:
+            load_settings(write(tmp_path, text, 0o644))
+        assert "xoxb-secret" not in str(caught.value)
+        settings = load_settings(write(tmp_path, text, 0o600))
+        assert getattr(getattr(settings, table), key).get_secret_value() == "xoxb-secret"
 
 
 def test_a_wrong_secret_is_never_quoted(tmp_path, monkeypatch):

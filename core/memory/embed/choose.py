@@ -105,7 +105,6 @@ def _endpoint(terms: EmbedTerms) -> Choice:
     try:
         return Choice(Named(Http(terms.url, terms.model, terms.key)))
     except EmbedderError as error:
-        log.warning("embedder.not_loaded", embedder="http", error=str(error))
         return Choice(None, f"{error}: messages are found by keywords only", again=True)
 
 
