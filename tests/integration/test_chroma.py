@@ -230,8 +230,6 @@ async def test_a_damaged_folder_is_found_out_in_a_child_and_built_anew(tmp_path,
     assert binaries
     for path in binaries:
         spoil(path)
-    pointer = tmp_path / "chroma" / "current.json"
-    pointer.write_text(pointer.read_text().replace('"open": false', '"open": true'))
     async with served(records, tmp_path) as index:
         await agrees(index, range(1, FIRST + 1_001))
         assert (await index.query(vectors(FIRST)[0], ALL, 1))[0] == ["message:1"]
@@ -243,9 +241,11 @@ async def test_a_damaged_folder_is_found_out_in_a_child_and_built_anew(tmp_path,
 async def test_a_damaged_database_of_chroma_is_built_anew(tmp_path, records, spoil):
     async with served(records, tmp_path) as index:
         await comes_to(index, "ready")
-    spoil(generation(tmp_path) / "chroma.sqlite3")
+    bad = generation(tmp_path)
+    spoil(bad / "chroma.sqlite3")
     async with served(records, tmp_path) as index:
         await agrees(index, range(1, FIRST + 1))
+        await until(lambda: not bad.exists())
 
 
 async def test_files_of_another_version_are_looked_at_first(tmp_path, records):

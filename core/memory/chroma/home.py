@@ -61,7 +61,15 @@ class Home:
 
     def doubtful(self, found: Generation) -> bool:
         """Whether the files have to be looked at before they are opened here."""
-        return not self.server and (found.open or found.chroma != self.version)
+        if self.server:
+            return False
+        known = not found.open and found.chroma == self.version
+        return not known or found.files != self.place.look(found.name)
+
+    def close(self, generation: str) -> None:
+        """Nobody has it open any more, and it went well."""
+        files = "" if self.server else self.place.look(generation)
+        self.place.note(open=False, files=files)
 
     def stands(self, generation: str) -> bool:
         """Whether the files are still where they were opened."""

@@ -50,7 +50,9 @@ class Kept(Asked):
     async def _trusted(self, found: Generation, model: Model) -> Generation:
         """The files as they may be opened here: looked at before, or set aside."""
         place = self._home.place
-        if not found.name or not (self._doubt or self._home.doubtful(found)):
+        if not found.name:
+            return found
+        if not self._doubt and not await asyncio.to_thread(self._home.doubtful, found):
             return found
         why = "it failed again and again" if self._faults >= DISTRUST else ""
         if not why:
@@ -232,7 +234,7 @@ class Kept(Asked):
             return
         closed = await self._close(opened.store)
         if clean and closed:
-            await asyncio.to_thread(lambda: self._home.place.note(open=False))
+            await asyncio.to_thread(self._home.close, opened.generation)
 
     async def _close(self, store: Store) -> bool:
         """Close a store; where that does not end, its thread is left behind."""

@@ -6,6 +6,7 @@ the old folder is removed. Chroma never really erases; only a fresh folder does.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -34,9 +36,10 @@ class Generation:
     Attributes:
         name: of the folder, or the last part of a collection's name on a server; "" = none yet.
         chroma: the version of the library that wrote it.
-        open: it is in use, or its user died; what it holds has to be compared.
+        open: it is in use, or its user died: all that it holds has to be compared.
         erased: vectors that are gone may still be in its files.
         built_at: UTC seconds.
+        files: what its files looked like when it was closed (``Place.look``).
     """
 
     name: str = ""
@@ -44,6 +47,7 @@ class Generation:
     open: bool = False
     erased: bool = False
     built_at: float = 0.0
+    files: str = ""
 
 
 class Place:
@@ -148,7 +152,17 @@ class Place:
             os.fsync(file.fileno())
         beside.replace(path)
 
-    def note(self, **changes: bool) -> None:
+    def look(self, generation: str) -> str:
+        """What the files of a generation look like from outside: names, sizes, times."""
+        path = self.path(generation)
+        seen = sorted(
+            (str(one.relative_to(path)), one.stat().st_size, one.stat().st_mtime_ns)
+            for one in path.rglob("*")
+            if one.is_file()
+        )
+        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:32]
+
+    def note(self, **changes: Any) -> None:
         """Change what is known of the present generation."""
         before = self.read()
         after = replace(before, **changes)

@@ -86,6 +86,8 @@ def looked_at(folder: Path, collection: str, canaries: Mapping[str, Any]) -> str
 
     from core.memory.chroma.store import Store
 
+    if not (folder / "chroma.sqlite3").is_file():
+        return "its database is gone"
     store = Store.in_folder(folder)
     if collection not in store.names():
         return ""  # an empty one: what is missing is put there

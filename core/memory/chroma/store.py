@@ -146,7 +146,7 @@ class Store:
         try:
             self._system.start()
         except BaseException:
-            self.close()
+            self._hang_up()  # what has not begun cannot be stopped
             raise
 
     def collection(self, name: str) -> Collection:
@@ -171,12 +171,15 @@ class Store:
 
     def close(self) -> None:
         """Let go of files, connections and threads. Harmless when that was done."""
+        if self._hang_up():
+            self._system.stop()
+
+    def _hang_up(self) -> bool:
+        """Close the connections there are; whether it was open."""
         api, self._api = self._api, None
-        if api is None:
-            return
         if (session := getattr(api, "_session", None)) is not None:
             session.close()
-        self._system.stop()
+        return api is not None
 
 
 def unreachable(url: str) -> str:
