@@ -8,35 +8,35 @@ is what carries nothing: capitals, spaces, emoji, stops at the ends of words, a 
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
+
+import regex
 
 _EDGES = ".,;:!…~\"'`*_()[]{}“”‘’。、！，"
 _FILLER = frozenset(
     ("a", "an", "the", "please", "pls", "hi", "hey", "hello", "안녕하세요", "넵", "네")
 )
-_EMOJI = re.compile(r":[a-z0-9_+-]{2,40}:")
+_EMOJI = regex.compile(
+    r":[a-z0-9_+-]{2,40}:|[\p{Emoji_Presentation}\p{Extended_Pictographic}\ufe0f]"
+)
 
 
 def sameness(text: str) -> Hashable:
     """What two texts share exactly if they say the same; of a text that says nothing, itself."""
     flat = unicodedata.normalize("NFKC", _EMOJI.sub(" ", text)).casefold()
-    words = [word.strip(_EDGES) for word in flat.split()]
-    kept = tuple(word for word in words if word not in _FILLER and _says(word))
-    return kept or text
+    words = (word.strip(_EDGES) for word in flat.split())
+    return tuple(word for word in words if word and word not in _FILLER) or text
 
 
-def _says(word: str) -> bool:
-    """Whether anything but emoji is in a word; a lone sign ("<", "?") says something."""
-    return any(unicodedata.category(char) not in ("So", "Sk", "Cf", "Mn") for char in word)
-
-
-def folded(said: Iterable[tuple[int, str, str]]) -> dict[int, tuple[int, ...]]:
+def folded(said: Sequence[tuple[int, str, str]]) -> dict[int, tuple[int, ...]]:
     """The messages that stand for others: the newest of each group, with those it stands for.
 
     Args:
-        said: (id, author's key, text) of messages, in any order; a greater id is newer.
+        said: (id, author's key, text) of messages; a greater id is newer.
+
+    Returns:
+        In the order in which the groups begin in ``said``.
     """
     groups: dict[tuple[str, Hashable], list[int]] = {}
     for number, author, text in said:

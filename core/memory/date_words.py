@@ -58,6 +58,8 @@ _IN_MONTH = (
     "(?:early |mid[ -]|late |last )?"
 )
 
+_NO_DAY = r"(?!\s\d{1,2}(?!\d))"
+
 ENGLISH = Tongue(
     said={
         "today": ("day", 0),
@@ -83,7 +85,7 @@ ENGLISH = Tongue(
     ),
     weekdays=("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
     month=(
-        f"{_IN_MONTH}MONTH(?:,? YEAR)?",
+        f"{_IN_MONTH}MONTH(?:,? YEAR)?{_NO_DAY}",
         "MONTH,? YEAR",
         "MONTH(?= (?:of )?(?:last|this) year)",
     ),

@@ -23,6 +23,7 @@ _MONTHS = (
 )  # fmt: skip
 _ISO = re.compile(r"(?<![\w.-])((?:19|20)\d\d)([-/.])(\d{1,2})\2(\d{1,2})(?![\d-])")
 _DAY_FIRST = re.compile(r"(?<![\w.-])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?![\w-])")
+_FIRST = {"PREFER_DAY_OF_MONTH": "first", "PREFER_MONTH_OF_YEAR": "first", "DATE_ORDER": "DMY"}
 _ALWAYS = (-float("inf"), float("inf"))
 
 
@@ -155,9 +156,7 @@ def _parsed(english: str, asked: datetime) -> datetime | None:
         settings={
             "RELATIVE_BASE": asked.replace(tzinfo=None),
             "PREFER_DATES_FROM": "past",
-            "PREFER_DAY_OF_MONTH": "first",
-            "PREFER_MONTH_OF_YEAR": "first",
-            "DATE_ORDER": "DMY",
+            **({} if english.endswith("ago") else _FIRST),
         },
     )
     return None if read is None else read.replace(tzinfo=asked.tzinfo)

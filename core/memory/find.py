@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.memory.alike import folded
@@ -69,28 +69,25 @@ def find(
     now = time.time() if now is None else now
     by_words = search.search(scene, text, CANDIDATES, few=few)
     found, cosines = _found(scene, by_words, near)
-    stands_for = folded(
-        (number, one.message.author_key, one.message.text) for number, one in found.items()
-    )
-    marks = _marks(stands_for)
-    beside = _before(stands_for)
+    marks = _marks(found)
+    beside = _before(found)
     candidates = [
         Candidate(
             id=number,
-            thread=found[number].conversation.id,
+            thread=one.conversation.id,
             before=beside.get(number, ()),
-            author=found[number].message.author_key,
-            sent_at=found[number].message.sent_at,
-            keyword=max(found[one].score for one in (number, *same)),
-            cosine=max((cosines[one] for one in (number, *same) if one in cosines), default=None),
+            author=one.message.author_key,
+            sent_at=one.message.sent_at,
+            keyword=one.score,
+            cosine=cosines.get(number),
             marks={mark.kind for mark in marks.get(number, ())},
         )
-        for number, same in stands_for.items()
+        for number, one in found.items()
     ]
     times = [(span.begin, span.end) for span in spans(text, now)]
     asked = Asked(authors(scene, text), times, now)
     ranked = rank(candidates, recipe, asked, near.floor if near else 0.0)
-    return tuple(_hit(one, found, marks, stands_for) for one in ranked[:limit])
+    return tuple(_hits(ranked[: 2 * limit], found, marks))[:limit]
 
 
 def authors(scene: Scene, text: str) -> frozenset[str]:
@@ -120,21 +117,26 @@ def _found(
     return found, {number: cosine for number, cosine in cosines.items() if number in found}
 
 
-def _hit(
-    one: Ranked,
+def _hits(
+    ranked: Sequence[Ranked],
     found: Mapping[int, search.Found],
     marks: Mapping[int, Sequence[Mark]],
-    stands_for: Mapping[int, tuple[int, ...]],
-) -> Hit:
-    said = found[one.id]
-    return Hit(
-        said.message,
-        said.conversation,
-        one.score,
-        tuple(marks.get(one.id, ())),
-        one.why,
-        stands_for[one.id],
-    )
+) -> Iterator[Hit]:
+    """What is said, each once: the newest of the very same, in the place of the best of them."""
+    said = [(one.id, found[one.id].message) for one in ranked]
+    groups = folded([(number, message.author_key, message.text) for number, message in said])
+    by_id = {one.id: one for one in ranked}
+    for number, others in groups.items():
+        best = max((by_id[one] for one in (number, *others)), key=lambda one: one.score)
+        one = found[number]
+        yield Hit(
+            one.message,
+            one.conversation,
+            best.score,
+            tuple(marks.get(number, ())),
+            best.why,
+            others,
+        )
 
 
 _marked = Prepared(

@@ -36,30 +36,49 @@ _SURNAMES = frozenset(
 MIN_LETTERS = 2
 
 
-def _after() -> str:
-    titles = sorted(_KO_TITLES.split(), key=len, reverse=True)
-    particles = sorted(_KO_PARTICLES.split(), key=len, reverse=True)
-    return rf"(?:{'|'.join(titles)})?(?:{'|'.join(particles)})?"
+def _either(words: str) -> str:
+    return "|".join(sorted(words.split(), key=len, reverse=True))
 
 
-_KO_AFTER = _after()
-_SPLIT = re.compile(r"[\s,()|/·•\[\]]+")
+_KO_AFTER = re.compile(rf"(?:{_either(_KO_TITLES)})?(?:{_either(_KO_PARTICLES)})?")
+_EAST_AFTER = re.compile(rf"(?:{_either(_JA_AFTER)}|{_either(_ZH_AFTER)})?")
+_POSSESSIVE = re.compile(r"(?:['’]s?(?!\w))?")
+_HAS_CJK = re.compile(f"[{_CJK}]")
+_HAS_HANGUL = re.compile(f"[{_HANGUL}]")
+_HAN_OR_KANA = re.compile(f"[{_KANA}{_HAN}]")
+_SPLIT = re.compile(r"[\s,·•]+")
+_ASIDE = re.compile(r"[(\[（【].*?[)\]）】]|\s[|/–—-]\s.*|[|/].*")  # a team, a role, a pronoun
+# Names that are words first, and words that stand in the names of bots: small, they name nobody.
+_COMMON = """
+will mark may june april august rose grace hope joy art bill rob sue jack drew grant frank chase
+dean max ray sky dawn iris ivy faith guy pat penny page wade miles bob summer autumn brook cliff
+dale glen heath lane reed rusty sandy sterling violet ruby jade pearl amber crystal daisy lily
+olive sunny star king prince duke earl major bishop hunter mason carter cook baker porter potter
+cooper fisher gardener taylor smith young long short white black brown green gray grey day west
+north field wood woods stone rice price bush lake hill park parks banks rivers love best little
+bot app deploy build ci cd release alert alerts monitor monitoring team support admin service
+system test tests dev ops info news help staff manager lead backend frontend design data mobile
+web api docs security infra platform github gitlab jira slack discord notion status report error
+"""
+_WORDS = frozenset(_COMMON.split())
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=8_192)
 def forms(name: str) -> tuple[str, ...]:
     """How somebody of this display name may be called: in full first, then by parts of it."""
     full = " ".join(name.split()).strip("@ ")
-    if not full:
-        return ()
-    words = [word for word in _SPLIT.split(full) if _telling(word)]
-    called = [full, *words]
-    if "." in full or "_" in full or "-" in full:
-        called += [word for word in re.split(r"[\s._\-]+", full) if _telling(word)][:1]
-    for word in (full, *words):
+    alone = _ASIDE.sub(" ", full).strip() or full
+    words = [word for word in _SPLIT.split(alone) if _telling(word)]
+    called = [full, alone, *words]
+    called += [word for word in re.split(r"[\s._\-]+", alone) if _telling(word)][:1]
+    # The same name in another script often stands beside it: "김민수 (Minsu Kim)".
+    aside = " ".join(re.findall(r"[(\[（【](.*?)[)\]）】]", full))
+    if bool(_HAS_CJK.search(aside)) != bool(_HAS_CJK.search(alone)):
+        called += [word for word in _SPLIT.split(aside) if _telling(word)]
+    for word in tuple(called):
         if re.fullmatch(rf"[{_HANGUL}]{{3,4}}", word) and word[0] in _SURNAMES:
             called.append(word[1:])
-    return tuple(dict.fromkeys(called))
+    return tuple(dict.fromkeys(form for form in called if form))
 
 
 def _telling(word: str) -> bool:
@@ -69,16 +88,28 @@ def _telling(word: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def _pattern(form: str) -> re.Pattern[str]:
-    said = re.escape(form).replace(r"\ ", r"\s+")
-    if re.fullmatch(rf"[{_HANGUL} ]+", form):
-        return re.compile(rf"(?<![\w])@?{said}{_KO_AFTER}(?![{_HANGUL}])")
-    if re.search(rf"[{_KANA}{_HAN}]", form):
-        after = "|".join((*_JA_AFTER.split(), *_ZH_AFTER.split()))
-        return re.compile(rf"@?{said}(?:{after})?")
-    # Latin and other letters: whole words; a possessive, or a Korean particle, may follow.
-    return re.compile(
-        rf"(?<![^\W{_CJK}])@?{said}(?:['’]s?)?(?:{_KO_AFTER})(?![^\W{_CJK}])", re.IGNORECASE
-    )
+    return re.compile(rf"@?(?P<name>{re.escape(form)})".replace("\\ ", r"\s+"), re.IGNORECASE)
+
+
+def _end(match: re.Match[str], question: str) -> int | None:
+    """Where a name ends with what hangs on it; ``None`` where it is a piece of another word."""
+    begin, end = match.span()
+    name = match["name"]
+    before = question[begin - 1 : begin]
+    if _HAN_OR_KANA.search(name):
+        return _EAST_AFTER.match(question, end).end()  # pyright: ignore[reportOptionalMemberAccess]
+    hangul = bool(_HAS_CJK.search(name))
+    if re.match(r"\w", before) and (hangul or not _HAS_CJK.match(before)):
+        return None
+    if not hangul:
+        end = _POSSESSIVE.match(question, end).end()  # pyright: ignore[reportOptionalMemberAccess]
+    end = _KO_AFTER.match(question, end).end()  # pyright: ignore[reportOptionalMemberAccess]
+    after = question[end : end + 1]
+    if re.match(r"\w", after) and (
+        _HAS_HANGUL.match(after) or (not hangul and not _HAS_CJK.match(after))
+    ):
+        return None
+    return end
 
 
 def named(
@@ -91,12 +122,11 @@ def named(
     decides.
     """
     found: dict[tuple[int, int], set[str]] = {}
+    low = question.casefold()
     for key, names in people.items():
         for form in {form for name in names for form in forms(name)}:
-            if not _may_stand(form, question):
-                continue
-            for match in _pattern(form).finditer(question):
-                found.setdefault((match.start(), match.start() + len(form)), set()).add(key)
+            for at in _places(form, question, low):
+                found.setdefault(at, set()).add(key)
     spans = list(found)
     longest = [
         span
@@ -110,12 +140,35 @@ def named(
 
 def without(question: str, people: Iterable[str]) -> str:
     """The question without these people's names, and what hangs on them."""
-    called = {form for name in people for form in forms(name) if _may_stand(form, question)}
+    called = {form for name in people for form in forms(name)}
     for form in sorted(called, key=lambda form: (-len(form), form)):
-        question = _pattern(form).sub(" ", question)
+        for begin, end in reversed(_places(form, question, question.casefold(), whole=True)):
+            question = f"{question[:begin]} {question[end:]}"
     return " ".join(question.split())
 
 
-def _may_stand(form: str, question: str) -> bool:
-    """A quick look before the exact one."""
-    return form.split()[0].casefold() in question.casefold()
+def _places(form: str, question: str, low: str, *, whole: bool = False) -> list[tuple[int, int]]:
+    """Where a form stands as a name; ``whole``: with the particles and titles behind it."""
+    if _head(form) not in low:  # a quick look before the exact one
+        return []
+    found: list[tuple[int, int]] = []
+    for match in _pattern(form).finditer(question):
+        if form.casefold() in _WORDS and not _as_name(match, question):
+            continue
+        end = _end(match, question)
+        if end is not None:
+            found.append((match.start(), end) if whole else match.span("name"))
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def _head(form: str) -> str:
+    return form.split()[0].casefold()
+
+
+def _as_name(match: re.Match[str], question: str) -> bool:
+    """Whether what could be any word stands as a name: after @, or with a capital in a sentence."""
+    if match[0].startswith("@"):
+        return True
+    before = question[: match.start()].rstrip()
+    return match["name"][:1].isupper() and bool(before) and before[-1] not in ".?!:\n"
