@@ -14,6 +14,12 @@ _SCRUBBED = "words-scrubbed"
 _noted = Prepared(MetaRow, lambda name: MetaRow.select().where(MetaRow.name == name))
 
 
+_replace = Prepared(
+    MetaRow,
+    lambda name, value: MetaRow.insert(name=name, value=value).on_conflict_replace(),
+)
+
+
 def changes(conversation_id: int) -> tuple[int, int]:
     """How many messages were deleted anywhere, and how many edits there were in a conversation."""
     return _count(_DELETED), _count(_EDITED.format(conversation_id))
@@ -110,4 +116,4 @@ def _note(name: str) -> None:
 
 
 def _put(name: str, count: int) -> None:
-    MetaRow.insert(name=name, value=str(count)).on_conflict_replace().execute()
+    _replace.run(name=name, value=str(count))

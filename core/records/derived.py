@@ -37,6 +37,21 @@ _told = Prepared(
 )
 
 
+_unmark = Prepared(MarkRow, lambda ids: MarkRow.delete().where(MarkRow.message.in_(each(ids))))
+_covers = Prepared(
+    SummarisedRow, lambda ids: SummarisedRow.select().where(SummarisedRow.message.in_(each(ids)))
+)
+_read = Prepared(
+    SummaryRow,
+    lambda ids: SummaryRow.select(SummaryRow.id, SummaryRow.conversation, SummaryRow.read).where(
+        SummaryRow.conversation.in_(
+            MessageRow.select(MessageRow.conversation).where(MessageRow.id.in_(each(ids)))
+        )
+        & (SummaryRow.read != "[]")
+    ),
+)
+
+
 def erase(message_id: int, now: float) -> None:
     """A message is gone for good: whatever holds words of it goes, word for word."""
     forget([message_id])
@@ -55,7 +70,7 @@ def age(message_ids: Iterable[int]) -> None:
     for conversation, summary_id in _passes(gone):
         _shorten(conversation, summary_id)
     SummarisedRow.delete().where(SummarisedRow.message.in_(each(_dump(gone)))).execute()
-    MarkRow.delete().where(MarkRow.message.in_(each(_dump(gone)))).execute()
+    _unmark.run(ids=_dump(gone))
     for message_id in gone:
         files.forget(message_id)
         _posts_of(message_id)
@@ -68,7 +83,7 @@ def forget(message_ids: Iterable[int]) -> None:
     messages behind them are uncovered: they are due again.
     """
     gone = frozenset(message_ids)
-    MarkRow.delete().where(MarkRow.message.in_(each(_dump(gone)))).execute()
+    _unmark.run(ids=_dump(gone))
     for conversation, summary_id in _passes(gone):
         _undo(conversation, summary_id)
 
@@ -97,7 +112,7 @@ def _dump(ids: Iterable[int]) -> str:
 
 def _covering(ids: frozenset[int]) -> list[tuple[int, str]]:
     """The passes that cover messages now, each with its conversation."""
-    rows = SummarisedRow.select().where(SummarisedRow.message.in_(each(_dump(ids))))
+    rows = _covers.rows(ids=_dump(ids))
     return list(dict.fromkeys((row.conversation, row.summary_id) for row in rows))
 
 
@@ -107,10 +122,7 @@ def _passes(ids: frozenset[int]) -> list[tuple[int, str]]:
     A message that another pass's end uncovered may still stand in what the first one made of it.
     """
     found = _covering(ids)
-    where = MessageRow.select(MessageRow.conversation).where(MessageRow.id.in_(each(_dump(ids))))
-    read = SummaryRow.select(SummaryRow.id, SummaryRow.conversation, SummaryRow.read).where(
-        SummaryRow.conversation.in_(where) & (SummaryRow.read != "[]")
-    )
+    read = _read.rows(ids=_dump(ids))
     found += [
         (row.conversation_id, row.id) for row in read if ids.intersection(json.loads(row.read))
     ]

@@ -65,9 +65,15 @@ def keep_only(message_id: int, attachments: Iterable[Attachment]) -> None:
     ).execute()
 
 
+_forget = Prepared(
+    AttachmentRow,
+    lambda message: AttachmentRow.delete().where(AttachmentRow.message == message),
+)
+
+
 def forget(message_id: int) -> None:
     """A message was deleted."""
-    AttachmentRow.delete().where(AttachmentRow.message == message_id).execute()
+    _forget.run(message=message_id)
 
 
 def of_conversation(conversation_id: int) -> tuple[Kept, ...]:

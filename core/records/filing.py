@@ -44,6 +44,15 @@ def _one_of(table: type[Record]) -> Prepared[Any]:
     return Prepared(table, lambda project: table.select(table.id).where(mine == project).limit(1))
 
 
+def _made_of(table: type[Record]) -> Prepared[Any]:
+    made = table.message
+    return Prepared(
+        table,
+        lambda message: table.select().where((made == message) & table.withdrawn_at.is_null()),
+    )
+
+
+_standing_of = {table: _made_of(table) for table in KINDS}
 _any = {table: _one_of(table) for table in KINDS}
 
 
@@ -187,8 +196,7 @@ def withdraw(message_id: int, now: float) -> None:
         (DecisionRow, {"axis": "", "axis_key": "", "decision": "", "stances": "[]"}),
     )
     for table, values in blank:
-        mine = (table.message == message_id) & table.withdrawn_at.is_null()
-        for row in table.select().where(mine):
+        for row in _standing_of[table].rows(message=message_id):
             table.change(row.id, withdrawn_at=now, **values)
             if table is PlanRow:
                 SubtaskRow.update(title="", progress="", owner="").where(

@@ -85,9 +85,17 @@ def drop(message_id: int) -> None:
     drop_vectors("message", message_id)
 
 
+_drop_vectors = Prepared(
+    VectorRow,
+    lambda kind, item: VectorRow.delete().where(
+        (VectorRow.kind == kind) & (VectorRow.item == item)
+    ),
+)
+
+
 def drop_vectors(kind: str, item: int) -> None:
     """An item has no meaning any more: its vectors go at once, Chroma is owed a deletion."""
-    VectorRow.delete().where((VectorRow.kind == kind) & (VectorRow.item == item)).execute()
+    _drop_vectors.run(kind=kind, item=item)
     queue(kind, item, "drop")
 
 

@@ -5,6 +5,7 @@ Every function is part of its caller's transaction.
 
 from __future__ import annotations
 
+from core.records.prepared import Prepared
 from core.records.tables import OutboxRow, PullRow, RequestRow, RunRow, TurnRow
 
 UNSURE = "*A message that stood here may have been deleted meanwhile. Ask again.*"
@@ -29,11 +30,17 @@ def forget_edited(message_id: int, turn_id: int | None, text: str) -> None:
     OutboxRow.update(text="", title="").where(made & _KEPT).execute()
 
 
+_withdraw_fleeting = Prepared(
+    OutboxRow,
+    lambda now: OutboxRow.update(text=UNSURE).where(
+        (OutboxRow.state == "due") & (OutboxRow.fleeting == 1) & (OutboxRow.created_at <= now)
+    ),
+)
+
+
 def withdraw_fleeting(now: float) -> None:
     """What answers a command may tell any message: one that still waits is not sent any more."""
-    OutboxRow.update(text=UNSURE).where(
-        (OutboxRow.state == "due") & (OutboxRow.fleeting == 1) & (OutboxRow.created_at <= now)
-    ).execute()
+    _withdraw_fleeting.run(now=now)
 
 
 def forget_run(run: RunRow, conversation_id: int) -> None:

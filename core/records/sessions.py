@@ -260,6 +260,20 @@ def drew(session_id: int, *, wide: bool) -> None:
     _change(session_id, drew=True, **({"wide": True} if wide else {}))
 
 
+_used_since = Prepared(
+    EngineSessionRow,
+    lambda at: EngineSessionRow.select().where(
+        (EngineSessionRow.state == "live") & (EngineSessionRow.used_at >= at)
+    ),
+)
+_live_here = Prepared(
+    EngineSessionRow,
+    lambda conversation: EngineSessionRow.select().where(
+        (EngineSessionRow.conversation == conversation) & (EngineSessionRow.state == "live")
+    ),
+)
+
+
 def end_told(conversation_id: int, sent_at: float) -> int:
     """A message was erased: the sessions that may have been told it end. Returns how many.
 
@@ -267,12 +281,9 @@ def end_told(conversation_id: int, sent_at: float) -> int:
     that broke off may have told it too; elsewhere those of them that were told anything of other
     conversations. The next turn of each gets a full pack in a new session.
     """
-    used_since = EngineSessionRow.select().where(
-        (EngineSessionRow.state == "live") & (EngineSessionRow.used_at >= sent_at - CLOCKS_APART_S)
-    )
     told = [
         row.id
-        for row in used_since
+        for row in _used_since.rows(at=sent_at - CLOCKS_APART_S)
         if row.conversation_id == conversation_id or row.drew or _of_others(load_known(row.known))
     ]
     for session_id in told:
@@ -285,12 +296,9 @@ def end_aged(conversation_id: int, message_id: int, sent_at: float) -> int:
 
     Those are the ones that were there when it was written, and those that it was told to since.
     """
-    live = EngineSessionRow.select().where(
-        (EngineSessionRow.conversation == conversation_id) & (EngineSessionRow.state == "live")
-    )
     told = [
         row.id
-        for row in live
+        for row in _live_here.rows(conversation=conversation_id)
         if row.opened_at <= sent_at + CLOCKS_APART_S or message_id in load_known(row.known).messages
     ]
     for session_id in told:
