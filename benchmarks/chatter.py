@@ -7,6 +7,7 @@ reports. None of them says what one of its questions asks for. The same for the 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 SHARES = {"ko": 64, "ja": 10, "zh": 10, "id": 6, "vi": 3, "th": 2, "en": 5}
@@ -72,7 +73,8 @@ THINGS = {
     "th": "หน้าจอ|รายการ|ปุ่ม|เอกสาร|ตาราง|โมดูล",
     "en": "screen|list|button|draft|survey|table|module",
 }
-SHARED = 0.2  # of the nouns are those that the questions have, too
+SHARED = 0.2  # of the nouns are those that the questions have, too,
+AT_MOST = 3  # each in so many lines
 NAMES = "민수 지은 태호 서연 준호 하은 도윤 유진 현우 소라".split()  # noqa: SIM905
 DAYS = {
     "ko": "월요일|화요일|수요일|목요일|내일 오전|다음 주|퇴근 전|점심 뒤",
@@ -197,6 +199,8 @@ def chatter(count: int, seed: int = 20) -> list[str]:
     """``count`` different lines, the languages mixed in their shares."""
     dice = random.Random(seed)
     lines = {language: text.strip().split("\n") for language, text in LINES.items()}
+    shared = {language: set(nouns.split("|")) for language, nouns in NOUNS.items()}
+    said: Counter[str] = Counter()
     made: dict[str, None] = {}
     for language in _languages(dice):
         if len(made) == count:
@@ -205,6 +209,10 @@ def chatter(count: int, seed: int = 20) -> list[str]:
         day = dice.choice(DAYS[language].split("|"))
         number = dice.randint(2, 999)
         line = dice.choice(lines[language])
+        asked = {noun for noun in (n, m) if noun in shared[language]}
+        if any(said[noun] >= AT_MOST for noun in asked):
+            continue
+        said.update(asked)
         made[line.format(n=n, m=m, k=number, d=day, w=dice.choice(NAMES))] = None
     return list(made)
 

@@ -112,7 +112,9 @@ def _scene() -> Scene:
 class Plain:
     """FTS5 alone with one of its own tokenisers, over the same texts."""
 
-    def __init__(self, tokenizer: str, said: dict[int, str], words: Callable[[str], list[str]]):
+    def __init__(
+        self, tokenizer: str, said: dict[int, str], words: Callable[[str], list[str]]
+    ) -> None:
         self._words = words
         self._rows = sqlite3.connect(":memory:")
         self._rows.execute(f"CREATE VIRTUAL TABLE t USING fts5(text, tokenize='{tokenizer}')")

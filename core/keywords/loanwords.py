@@ -98,6 +98,7 @@ github 깃허브 깃헙 ギットハブ
 gradle 그레이들
 grafana 그라파나 グラファナ
 graph 그래프 グラフ
+graphql 그래프큐엘
 guide 가이드 ガイド
 handler 핸들러 ハンドラ
 hash 해시 ハッシュ

@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 import structlog
 
-from benchmarks import assemble, context, corpus, supervisor
+from benchmarks import assemble, code_search, context, corpus, korean, memory_scale, supervisor
 from benchmarks.corpus import make
 
 pytestmark = pytest.mark.timeout(300)
@@ -120,3 +120,55 @@ def test_a_run_that_brought_less_is_noticed():
     assert not supervisor.nothing_wrong({**supervisor.summary(less, whole), "left": left})
     left["files"] = 1
     assert not supervisor.nothing_wrong({**supervisor.summary(whole, whole), "left": left})
+
+
+def test_korean_questions_find_what_answers_them(capsys):
+    """A sixth of the questions among a twentieth of the lines, with the real embedder."""
+    assert korean.main(["--json", "--quick"]) == 0
+    found = last_line(capsys)
+    assert found["embedder"]
+    rows = {"unicode61", "trigram", "two_grams", "dense", "product"}
+    assert rows <= found.keys()
+    product = found["product"]
+    assert product["r10"] >= 0.95, product["missed"]
+    assert product["empty"] == found["two_grams"]["empty"] == 0
+    assert product["r10"] > found["unicode61"]["r10"]
+    assert {"ko", "ja", "zh"} <= product["by_language"].keys()
+
+
+def test_figures_that_do_not_hold_are_told():
+    """The benchmark can fail."""
+    good = {"product": {"r10": 0.99, "empty": 0}, "unicode61": {"r10": 0.4}}
+    assert korean.holds(good)
+    assert not korean.holds({**good, "product": {"r10": 0.97, "empty": 0}})
+    assert not korean.holds({**good, "product": {"r10": 0.99, "empty": 1}})
+    assert not korean.holds({**good, "unicode61": {"r10": 0.6}})
+    entries = korean.read()
+    assert len(entries) >= 100
+    assert len({question for _, question, _ in entries}) == len(entries)
+
+
+def test_memory_is_measured_from_ingest_to_rebuild_and_finds_by_meaning(tmp_path, capsys):
+    assert memory_scale.main(["--quick", "--json", "--dir", str(tmp_path)]) == 0
+    found = last_line(capsys)
+    [size] = found["sizes"]
+    assert size["messages"] == size["allowed"] == 300
+    assert 0 < size["of_the_channel"] < 300
+    for part in ("project", "channel"):
+        assert size[part]["answered"] == 1.0
+        assert size[part]["product_ms"]["p95"] >= size[part]["product_ms"]["p50"] > 0
+    # It was found without a word in common, by a vector made after the message came.
+    assert size["ingest"]["found_by_vector_s"] > 0
+    assert size["chroma_project_ms"]["late"] == 0
+    assert found["embedder"]["texts_a_second"] > 0
+
+
+def test_questions_in_other_words_find_code_only_with_vectors(capsys):
+    assert code_search.main(["--json", "--folders", "core/context,docs/how-to"]) == 0
+    found = last_line(capsys)
+    rows = {(row["corpus"], row["row"]): row for row in found["rows"]}
+    for corpus in ("code", "docs"):
+        assert rows[corpus, "product"]["mrr"] > rows[corpus, "words"]["mrr"]
+        assert rows[corpus, "product"]["ko_r10"] > rows[corpus, "words"]["ko_r10"]
+        assert found["indexed"][corpus]["without_vector"] == 0
+    assert found["edited"]["embedded"] == 1
