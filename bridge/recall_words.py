@@ -134,7 +134,7 @@ def _searched(page: Page) -> str:
 
 
 def _how(page: Page) -> str:
-    return "" if page.by_meaning else " (by words alone: search by meaning does not answer now)"
+    return "" if page.by_meaning else " (by words alone: search by meaning is off, or not ready)"
 
 
 def _ordinal(number: int) -> str:

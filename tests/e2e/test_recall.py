@@ -63,6 +63,11 @@ async def test_on_slack_by_words_and_by_meaning_marked_and_gone(slack, tmp_path:
         by_meaning = await recalled(slack, MEANT, SAID)
         assert by_meaning.only_for
 
+        # What an agent said is opened at its own post.
+        agents = await recalled(slack, "there is no model behind it", "rehearsal")
+        posts = [m for m in await slack.seen(DEV) if m.user == slack.bot_user]
+        assert any(f"/archives/{DEV}/p{m.ts.replace('.', '')}" in agents.text for m in posts)
+
         # Marked by a button: the next agent is told.
         await slack.click(by_words, f"#{number} is outdated")
         await private(slack, f"*#{number}* is marked as outdated by alice")
