@@ -47,7 +47,7 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 SOURCE_DEADLINE_S = 5.0
-NEAR_DEADLINE_S = 0.3  # for a pack: keywords find most of it, and somebody waits
+NEAR_DEADLINE_S = 0.5  # for a pack: keywords find most of it, and somebody waits
 PULL_NEAR_DEADLINE_S = 2.0
 
 
