@@ -62,6 +62,7 @@ class IntakePolicy:
     line: Callable[[], Line] = Line
     rights: RightsRules = field(default_factory=RightsRules)
     recalls: Recalls = field(default_factory=Recalls)
+    memory: Callable[[], str] = str  # what is wrong with it, in a line; "": nothing
 
 
 class Acts:

@@ -199,7 +199,10 @@ async def running(
         intake = Intake(
             records,
             door,
-            _intake_policy(settings, names, default, found, ground, house, worker.line),
+            replace(
+                _intake_policy(settings, names, default, found, ground, house, worker.line),
+                memory=memory.unwell,
+            ),
             render,
             on_turn=worker.wake,
             on_post=delivery.wake,

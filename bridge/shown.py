@@ -31,7 +31,7 @@ def status(acts: Acts, conversation: Conversation | None) -> Reply:
     told += say_line(acts.policy.line(), here)
     resting = resting_text(parked.resting(acts.now), acts.now)
     waits = AskedActs(acts).waits(conversation)
-    more = (told, say_short(_rights(acts)), waits, resting)
+    more = (told, say_short(_rights(acts)), waits, resting, acts.policy.memory())
     return Reply("\n\n".join(filter(None, more)))
 
 

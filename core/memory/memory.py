@@ -137,6 +137,13 @@ class Memory:
             **counted,
         )
 
+    def unwell(self) -> str:
+        """What is wrong with it just now, in a line for people; "": nothing."""
+        indexer = self._indexer.why if self._indexer else ""
+        chroma = self.chroma.unwell and f"Chroma is away: {self.chroma.unwell}"
+        found = "; ".join(filter(None, (indexer, chroma)))
+        return found and f"Memory: {found}. Answers go on without; `moot doctor` says more."
+
     async def rebuild(self) -> None:
         """Build Chroma anew from the vectors; returns when it is."""
         await self.chroma.rebuild()

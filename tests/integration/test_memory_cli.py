@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,18 @@ from bridge.lock import writers_lock
 from bridge.memory_cli import chroma_stands, read_state, rebuild, say
 from config.settings import load_settings
 from core.errors import BadInput, BadSettings
-from tests.integration.test_chroma import FIRST, comes_to, filled, folders, generation, served
+from core.memory.embed.choose import EmbedTerms
+from core.memory.memory import Memory, MemoryTerms
+from tests.integration.test_chroma import (
+    FIRST,
+    comes_to,
+    filled,
+    folders,
+    generation,
+    served,
+    until,
+)
+from tests.integration.test_intake import House
 
 
 def settings_of(folder, chroma="folder"):
@@ -75,3 +87,21 @@ async def test_what_cannot_be_rebuilt_says_what_to_do(tmp_path):
     assert not ok
     assert "does not answer" in why
     assert "Start the server" in fix
+
+
+async def test_status_in_chat_tells_what_is_wrong_with_memory(tmp_path):
+    records = await filled(tmp_path)
+    (tmp_path / "chroma").write_text("in the way")
+    memory = Memory(records, tmp_path, MemoryTerms(EmbedTerms("none")))
+    running = asyncio.create_task(memory.run())
+    house = House(records)
+    house.intake._policy = replace(house.intake.policy, memory=memory.unwell)
+    said = (await house.act("command", "", command="status")).text
+    assert "Memory" not in said
+    await until(memory.unwell)
+    said = (await house.act("command", "", command="status", event_id="e2")).text
+    assert "Memory: Chroma is away: its folder cannot be used" in said
+    assert "`moot doctor`" in said
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await records.close()

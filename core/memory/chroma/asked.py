@@ -174,6 +174,12 @@ class Asked:
         self._count = await self._call(held.count, self._pace.call_s)
         return self._count
 
+    @property
+    def unwell(self) -> str:
+        """Why it cannot be used, though it should; "" where nothing is wrong."""
+        usual = self._state != "away" or self._why in (NOT_OPENED, NO_VECTORS)
+        return "" if usual else self._why
+
     async def state(self) -> MemoryState:
         """How it stands: only ``chroma``, ``in_chroma`` and ``why`` of it. Quick."""
         with contextlib.suppress(ChromaAway):
