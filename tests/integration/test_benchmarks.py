@@ -167,8 +167,8 @@ def test_questions_in_other_words_find_code_only_with_vectors(capsys):
     assert code_search.main(["--json", "--folders", "core/context,docs/how-to"]) == 0
     found = last_line(capsys)
     rows = {(row["corpus"], row["row"]): row for row in found["rows"]}
-    for corpus in ("code", "docs"):
-        assert rows[corpus, "product"]["mrr"] > rows[corpus, "words"]["mrr"]
-        assert rows[corpus, "product"]["ko_r10"] > rows[corpus, "words"]["ko_r10"]
-        assert found["indexed"][corpus]["without_vector"] == 0
+    for which in ("code", "docs"):
+        assert rows[which, "product"]["mrr"] > rows[which, "words"]["mrr"]
+        assert rows[which, "product"]["ko_r10"] > rows[which, "words"]["ko_r10"]
+        assert found["indexed"][which]["without_vector"] == 0
     assert found["edited"]["embedded"] == 1

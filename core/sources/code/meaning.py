@@ -138,18 +138,17 @@ class Meaning:
                     self._thread = None
                     return
                 job = next(iter(self._jobs.values()))
-            began = time.monotonic()
-            more = self._step(job)
-            if not more:
+            if not self._step(job):
                 with self._guard:
                     if self._jobs.get(job.index.file) is job:
                         del self._jobs[job.index.file]
-            self._ending.wait(time.monotonic() - began)  # leaves half of the time to all else
 
     def _step(self, job: _Job) -> bool:
         """Some of the work; whether more is left that can be done."""
         try:
-            if job.files and job.index.refresh(job.files, time.monotonic() + PACE_S):
+            began = time.monotonic()
+            if job.files and job.index.refresh(job.files, began + PACE_S):
+                self._rest(began)
                 return True
             self._have_it_loaded()
             return self._embedder is not None and self._embed(job, self._embedder)
@@ -160,6 +159,10 @@ class Meaning:
             log.warning("files.index_failed", error=type(error).__name__)
             job.failures += 1
             return job.failures < FAILURES
+
+    def _rest(self, began: float) -> None:
+        """As long as the work took: half of the time is for all else."""
+        self._ending.wait(time.monotonic() - began)
 
     def _have_it_loaded(self) -> None:
         if not self._loaded.is_set():
@@ -188,7 +191,7 @@ class Meaning:
                 with index.open() as db:
                     vectors.put(db, dict(zip(some, made, strict=True)))
                 job.failures = 0
-                self._ending.wait(time.monotonic() - began)
+                self._rest(began)
         return bool(listed)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from core.sources.code.asking import paths
 from core.sources.code.index import Hit
 
-MAX_HITS = 8
+MAX_HITS = 10
 MAX_PER_FILE = 3
 EXACT_NAME, LIKE_NAME, NAMED_PATH, NAMED_LINE = 3.0, 1.6, 2.0, 4.0
 PROSE, TESTS, NAMELESS = 0.6, 0.7, 0.6  # nameless: imports and the like

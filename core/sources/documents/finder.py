@@ -33,7 +33,7 @@ PULL = "<!-- pull:docs: words, or path:first-last -->"
 
 WORDS_WEIGHT = 0.5  # how much words count beside meaning
 MAX_PASSAGE_CHARS = 600
-MAX_HITS = 8
+MAX_HITS = 10
 MAX_PER_FILE = 3
 TOLD = 3  # sections whose text is told; the others as references
 PULLED = 5
