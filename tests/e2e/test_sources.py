@@ -1,7 +1,9 @@
 """Skills and code through the loopback Slack: told, announced, on the receipt, brought by Pull."""
 
 import asyncio
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,49 @@ async def test_an_agent_that_pulls_gets_it(slack, moot, query, brought):
     assert brought in answer.split(f"Pulled {query}", 1)[1]
 
 
+RUNBOOK = """\
+# Deploy
+
+Push the tag.
+
+## Rollback
+
+Flip the load balancer to the previous colour.
+"""
+
+
+async def test_mode_full_is_told_the_section_of_a_document(slack, moot, tmp_path):
+    put(tmp_path / "shop", "docs/deploy.md", RUNBOOK)
+    git(tmp_path / "shop", "add", "-A")
+    root = await slack.mention('--mode full how do we do a rollback? @@rehearse show="context"@@')
+    told = await whole_answer(slack, root)
+    assert "Documents that may matter" in told
+    assert "docs/deploy.md:5-7 Deploy &gt; Rollback" in told
+    assert "Flip the load balancer to the previous colour." in told
+
+
+async def test_an_agent_that_pulls_code_in_other_words_gets_it(slack, moot, tmp_path):
+    """Nothing of the question stands in the code: it is found by what it means."""
+    query = "code: 카드로 돈을 받는 곳"
+    await whole_answer(slack, await slack.mention("how does `charge_card` round an amount?"))
+    [index] = (tmp_path / "data" / "index").glob("code-*.sqlite")
+
+    def known() -> bool:
+        with contextlib.closing(sqlite3.connect(index)) as db:
+            pieces, made = db.execute(
+                "SELECT count(*), sum(key IN (SELECT key FROM vector)) FROM chunk"
+            ).fetchone()
+        return bool(pieces) and pieces == made
+
+    async with asyncio.timeout(60):
+        while not known():
+            await asyncio.sleep(0.1)
+    root = await slack.mention(f'please look @@rehearse text="Let me look." pull="{query}"@@')
+    _, status, answer = await standing(slack, root, 3)
+    assert "found" in status
+    assert "src/pay.py:" in answer.split(f"Pulled {query}", 1)[1]
+
+
 async def test_doctor_tells_of_each_source_and_fails_for_none(slack, moot):
     doctor = await asyncio.create_subprocess_exec(
         str(MOOT), "doctor", "--json", "--config", str(moot.config),
@@ -82,5 +127,5 @@ async def test_doctor_tells_of_each_source_and_fails_for_none(slack, moot):
     )  # fmt: skip
     said, _ = await doctor.communicate()
     checks = {check["name"]: check for check in json.loads(said)}
-    for name in ("skills", "code search", "graph", "docs"):
+    for name in ("skills", "code search", "graph", "documents", "docs"):
         assert checks[name]["ok"], checks[name]
