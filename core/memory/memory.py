@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import structlog
 
+from core.memory import dates
 from core.memory.chroma.index import ChromaAway, ChromaIndex
 from core.memory.chroma.lane import Lane
 from core.memory.embed.choose import Choice, EmbedTerms, Named, choose
@@ -38,6 +39,7 @@ LANES = 2  # questions whose vectors are made at once
 AGAIN_S = 1.0  # until a part that failed is begun again; twice as long each time
 AGAIN_AT_MOST_S = 60.0
 CHOOSE_AGAIN_S = 30.0
+WARM_AFTER_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Memory:
                     ("indexer", self._index),
                     ("vectors", self.nearby.run),
                     ("chroma", self.chroma.run),
+                    ("dates", _warm_dates),
                 ):
                     group.create_task(_kept_going(name, work))
         finally:
@@ -226,6 +229,12 @@ class Memory:
                 await self.nearby.use(now.id, now.embedder.dim)
             self.nearby.wake()
             await self._changed.wait()
+
+
+async def _warm_dates() -> None:
+    """Load what reads dates, once the first questions are through: a third of a second."""
+    await asyncio.sleep(WARM_AFTER_S)
+    await asyncio.to_thread(dates.warm)
 
 
 async def _kept_going(name: str, work: Callable[[], Awaitable[None]]) -> None:
