@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.product import Product
 from tests.e2e.test_slack import settings, standing
-from tests.peers.slack import BOB, LoopbackSlack
+from tests.peers.slack import BOB, GENERAL, LoopbackSlack
 
 pytestmark = pytest.mark.peers
 
@@ -100,3 +100,20 @@ async def test_another_thread_of_the_channel_is_remembered(slack, tmp_path: Path
         )
         pulled = await slack.wait_for_answer(second, containing="memory: zebra release")
         assert "found" in pulled.text
+
+
+async def test_a_channel_whose_questions_stay_in_their_thread_remembers_no_other(
+    slack, tmp_path: Path
+):
+    narrow = {"channels": {f"slack:{GENERAL}": {"recall": "conversation"}}}
+    async with Product(tmp_path, settings(slack, **narrow), slack.env()) as moot:
+        await moot.start("slack")
+        first = await slack.mention("the zebra release is called off", channel=GENERAL)
+        await standing(slack, first, 1)
+        second = await slack.mention(
+            '@@rehearse pull="memory: zebra release" when="zebra"@@ @@rehearse text="done"@@ what '
+            "happened to the zebra release?",
+            channel=GENERAL,
+        )
+        pulled = await slack.wait_for_answer(second, containing="memory:")
+        assert "nothing found" in pulled.text
