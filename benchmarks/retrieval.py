@@ -38,7 +38,9 @@ from pathlib import Path
 import numpy as np
 import structlog
 
+from benchmarks.tokens import Tokens
 from core.memory.embed.choose import Choice, EmbedTerms, choose
+from core.memory.embed.e5_tokens import E5Tokens
 from core.memory.embed.port import Embedder, Vectors
 from core.memory.find import Hit, find
 from core.memory.memory import Memory, MemoryTerms
@@ -302,7 +304,12 @@ def summary(rows: Sequence[tuple[bool, dict[str, float]]]) -> dict[str, float]:
 
 
 async def measure(
-    talks: Sequence[Talk], folder: Path, embedder: Embedder | None, *, parts: bool
+    talks: Sequence[Talk],
+    folder: Path,
+    embedder: Embedder | None,
+    *,
+    parts: bool,
+    model: E5Tokens | None = None,
 ) -> dict[str, dict[str, float]]:
     """All rows, by name."""
     house = House(folder, embedder)
@@ -314,7 +321,7 @@ async def measure(
         await house.indexed()
         rows: dict[str, list[tuple[bool, dict[str, float]]]] = {}
         for number, talk in enumerate(talks):
-            asking = _Asking(house, talk, embedder)
+            asking = _Asking(house, talk, embedder, model)
             for question in talk.questions:
                 for name, (order, ms) in (await asking.all(question, parts=parts)).items():
                     one = figures(order, question, talk.turns) | {"ms": ms}
@@ -330,13 +337,16 @@ async def measure(
 class _Asking:
     """Asks the questions of one conversation in every way."""
 
-    def __init__(self, house: House, talk: Talk, embedder: Embedder | None) -> None:
+    def __init__(
+        self, house: House, talk: Talk, embedder: Embedder | None, model: E5Tokens | None
+    ) -> None:
         texts = [turn.text for turn in talk.turns]
         self.house, self.talk, self.embedder = house, talk, embedder
         self.bm25, self.fts5 = Bm25(texts), Fts5(texts)
         self.place = {number: place for place, number in enumerate(talk.ids)}
         self.now = talk.turns[-1].at + 86_400
         self.vectors: Vectors | None = None
+        self.tokens = model and Tokens(model, texts, [turn.session for turn in talk.turns])
 
     async def all(self, question: Question, *, parts: bool) -> dict[str, tuple[list[int], float]]:
         """By row: the places of turns, best first, and the milliseconds it took."""
@@ -358,6 +368,8 @@ class _Asking:
             found["dense"] = await _timed(lambda: self._dense(text))
             both = fused(found["bm25"][0], found["dense"][0])
             found["rrf"] = both, found["bm25"][1] + found["dense"][1]
+        if self.tokens is not None:
+            found |= await self._by_tokens(scene, text, near)
         if parts:
             found["product - vectors"] = await _timed(lambda: self._find(scene, text, None, RECIPE))
             for name, recipe in PARTS.items():
@@ -366,12 +378,35 @@ class _Asking:
                 )
         return found
 
+    async def _by_tokens(
+        self, scene: Scene, text: str, near: Near | None
+    ) -> dict[str, tuple[list[int], float]]:
+        tokens, ids = self.tokens, self.talk.ids
+        assert tokens is not None
+
+        async def again(near: Near | None) -> list[int]:
+            hits = await self._hits(scene, text, near, RECIPE)
+            places = [self.place[hit.message.id] for hit in hits]
+            return await asyncio.to_thread(tokens.again, text, hits, places)
+
+        late = await tokens.near(self.house.records, text, ids, scene.prompt_message_id)
+        return {
+            "product, late chunking": await _timed(lambda: self._find(scene, text, late, RECIPE)),
+            "product + MaxSim": await _timed(lambda: again(near)),
+            "product, late chunking + MaxSim": await _timed(lambda: again(late)),
+        }
+
     async def _find(self, scene: Scene, text: str, near: Near | None, recipe: Recipe) -> list[int]:
+        hits = await self._hits(scene, text, near, recipe)
+        return [self.place[hit.message.id] for hit in hits]
+
+    async def _hits(
+        self, scene: Scene, text: str, near: Near | None, recipe: Recipe
+    ) -> Sequence[Hit]:
         def look() -> Sequence[Hit]:
             return find(scene, text, DEEP, near, now=self.now, recipe=recipe)
 
-        hits = await self.house.records.do(look)
-        return [self.place[hit.message.id] for hit in hits]
+        return await self.house.records.do(look)
 
     async def _dense(self, text: str) -> list[int]:
         """Vectors alone, of the question as it was typed."""
@@ -407,6 +442,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, default=0, help="questions of each conversation")
     parser.add_argument("--talks", type=int, default=0, help="conversations (0 = all)")
     parser.add_argument("--parts", action="store_true", help="also the product without each part")
+    parser.add_argument("--tokens", action="store_true", help="also late chunking and MaxSim")
     parser.add_argument("--cache", type=Path, help="a folder where vectors of messages are kept")
     parser.add_argument("--json", action="store_true", help="one object as the last line")
     given = parser.parse_args(arguments)
@@ -416,7 +452,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if embedder is not None and given.cache:
         embedder = Kept(embedder, given.cache)
     with tempfile.TemporaryDirectory() as folder:
-        rows = asyncio.run(measure(talks, Path(folder), embedder, parts=given.parts))
+        model = E5Tokens() if given.tokens else None
+        rows = asyncio.run(measure(talks, Path(folder), embedder, parts=given.parts, model=model))
     name = embedder.name if embedder else "none"
     print(f"embedder: {name}; questions: {sum(len(talk.questions) for talk in talks)}")
     for row, told in rows.items():
