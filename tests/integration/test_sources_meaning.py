@@ -223,7 +223,11 @@ def test_words_answer_where_there_is_no_embedder_or_it_fails(project, tmp_path):
         def passages(self, texts):
             raise EmbedderError("out of order")
 
-    for load in (lambda: None, Fails):
+    class Breaks(Counted):
+        def passages(self, texts):
+            raise RuntimeError("of its package")
+
+    for load in (lambda: None, Fails, Breaks):
         meaning = Meaning(load)
         search = CodeSearch(tmp_path / "index", meaning=meaning)
         assert pulled(search, project, "count_boxes")[0].startswith("src/stock.py")
@@ -231,6 +235,19 @@ def test_words_answer_where_there_is_no_embedder_or_it_fails(project, tmp_path):
         assert rows(tmp_path) == []
         assert pulled(search, project, "count_boxes")[0].startswith("src/stock.py")
         meaning.end()
+
+
+def test_words_answer_where_the_question_gets_no_vector(project, tmp_path):
+    class Mute(Counted):
+        def query(self, text):
+            raise RuntimeError("of its package")
+
+    meaning = Meaning(Mute)
+    search = CodeSearch(tmp_path / "index", meaning=meaning)
+    all_known(search, project, tmp_path, meaning)
+    assert rows(tmp_path)
+    assert pulled(search, project, "count_boxes")[0].startswith("src/stock.py")
+    meaning.end()
 
 
 # --- several, and kill -9 ----------------------------------------------------------------

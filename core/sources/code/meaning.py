@@ -20,7 +20,7 @@ import structlog
 
 from core.filelock import let_go, lock
 from core.memory.embed.choose import EmbedTerms, choose
-from core.memory.embed.port import Embedder, EmbedderError
+from core.memory.embed.port import Embedder
 from core.sources.code import vectors
 from core.sources.code.files import File, read_lines
 from core.sources.code.index import Index, Vector
@@ -90,7 +90,7 @@ class Meaning:
             with index.open() as db:
                 fits = vectors.is_of(db, self._embedder.name)
             return self._embedder.query(asked) if fits else None
-        except (sqlite3.Error, EmbedderError) as error:
+        except Exception as error:  # noqa: BLE001 - of a package, too: words answer
             log.warning("files.no_vector", error=type(error).__name__)
             return None
 
@@ -155,8 +155,8 @@ class Meaning:
         except sqlite3.DatabaseError as error:
             log.warning("files.index_failed", error=type(error).__name__)
             return False
-        except (OSError, EmbedderError) as error:
-            log.warning("files.index_failed", error=type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - of a package, too: the thread goes on
+            log.warning("files.not_embedded", error=type(error).__name__)
             job.failures += 1
             return job.failures < FAILURES
 
