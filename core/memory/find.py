@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.keywords import STOP_WORDS, tokens
 from core.memory.alike import folded
 from core.memory.dates import spans
-from core.memory.names import named
+from core.memory.names import named, without
 from core.memory.ranking import RECIPE, Asked, Candidate, Ranked, Recipe, rank
 from core.model import Conversation, Mark, Message, Near, Scene
 from core.records import people, search
@@ -67,7 +68,8 @@ def find(
         few: as for ``core.records.search.search``.
     """
     now = time.time() if now is None else now
-    by_words = search.search(scene, text, CANDIDATES, few=few)
+    named_here = _named(scene, text)
+    by_words = search.search(scene, _words_of(text, named_here), CANDIDATES, few=few)
     found, cosines = _found(scene, by_words, near)
     marks = _marks(found)
     beside = _before(found)
@@ -85,17 +87,32 @@ def find(
         for number, one in found.items()
     ]
     times = [(span.begin, span.end) for span in spans(text, now)]
-    asked = Asked(authors(scene, text), times, now)
+    asked = Asked(frozenset(named_here), times, now)
     ranked = rank(candidates, recipe, asked, near.floor if near else 0.0)
     return tuple(_hits(ranked[: 2 * limit], found, marks))[:limit]
 
 
 def authors(scene: Scene, text: str) -> frozenset[str]:
     """The keys of the people whom a text names, among those whose words may be seen."""
-    known = people.names()
-    called = named(text, {name: (name,) for name in known}, doubtful=True)
-    seen = people.of(scene, called)
-    return named(text, {key: (name,) for key, name in seen.items()})
+    return frozenset(_named(scene, text))
+
+
+def _named(scene: Scene, text: str) -> dict[str, str]:
+    """``authors``, each with the display name."""
+    seen = people.of(scene, people_in(text))
+    keys = named(text, {key: (name,) for key, name in seen.items()})
+    return {key: seen[key] for key in keys}
+
+
+def _words_of(text: str, named_here: Mapping[str, str]) -> str:
+    """What is searched for: without the one name that counts as a bonus, if there is more.
+
+    Among many people one name is a rare word: it would weigh more than what is asked.
+    """
+    if len(named_here) != 1:
+        return text
+    rest = without(text, named_here.values())
+    return rest if any(word not in STOP_WORDS for word in tokens(rest)) else text
 
 
 def people_in(text: str) -> tuple[str, ...]:
