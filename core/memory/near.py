@@ -41,9 +41,17 @@ class Nearby:
         records: where the vectors are.
         room_bytes: what may be held in memory.
         elsewhere: asked for scopes that memory does not hold whole.
+        kind: of the items whose vectors these are.
     """
 
-    def __init__(self, records: Records, room_bytes: int, elsewhere: Elsewhere = _nowhere) -> None:
+    def __init__(
+        self,
+        records: Records,
+        room_bytes: int,
+        elsewhere: Elsewhere = _nowhere,
+        kind: str = KIND,
+    ) -> None:
+        self._kind = kind
         self._records = records
         self._room_bytes = room_bytes
         self._elsewhere = elsewhere
@@ -61,7 +69,7 @@ class Nearby:
 
     async def run(self) -> None:
         """Load what is asked for, then all else there is room for, newest first."""
-        await self._records.do(vectors.follow)
+        await self._records.do(vectors.follow, self._kind)
         while True:
             self._wake.clear()
             await self._take_moves()
@@ -96,7 +104,7 @@ class Nearby:
         """Have every scope loaded, the one with the newest message first."""
         known: list[tuple[int, int]] = []
         while more := await self._records.do(
-            vectors.scopes_with, embedder, KIND, known[-1][0] if known else 0, SLICE // 4
+            vectors.scopes_with, embedder, self._kind, known[-1][0] if known else 0, SLICE // 4
         ):
             known += more
         for scope, newest in sorted(known, key=lambda one: -one[1]):
@@ -128,9 +136,10 @@ class Nearby:
             self._asked[scope] = self._asks
         await self._take_moves(MOVES)
         missing = [scope for scope in scopes if not self._settled(scope)]
-        if self._partly:
-            # There may be room now, or something that was asked for longer ago.
-            self._partly.difference_update(scopes)
+        if again := self._partly.intersection(scopes):
+            # There may be room now, or something that was asked for longer ago; nobody waits.
+            self._partly -= again
+            self._wanted |= dict.fromkeys(again)
             self._wake.set()
         if not missing:
             return
@@ -167,7 +176,7 @@ class Nearby:
         while at_most > 0:
             async with self._moving:
                 embedder = self._embedder
-                moves = await self._records.do(vectors.moved, embedder, KIND, MOVES)
+                moves = await self._records.do(vectors.moved, embedder, self._kind, MOVES)
                 self._apply({(move.scope, move.item): move.vector for move in moves})
             at_most -= len(moves)
             if len(moves) < MOVES:
@@ -198,7 +207,9 @@ class Nearby:
                     self._partly.add(scope)
                     return
                 before = self._lowest.get(scope, sys.maxsize)
-                rows = await self._records.do(vectors.newest, embedder, scope, KIND, before, SLICE)
+                rows = await self._records.do(
+                    vectors.newest, embedder, scope, self._kind, before, SLICE
+                )
                 if rows:
                     ids, floats = await asyncio.to_thread(_read, rows, self._shelf.dim)
                     self._shelf.put(scope, ids, floats)

@@ -104,11 +104,10 @@ class Shelf:
         held = [scope for scope in scopes if self._counts.get(scope)]
         if not held:
             return
-        allowed = np.zeros(max(self._counts) + 1, dtype=np.bool_)
+        allowed = np.zeros(max(held) + 1, dtype=np.bool_)
         allowed[held] = True
         for block in tuple(self._blocks):
             of = block.scopes[: block.used]
-            # A scope that came meanwhile is not among those that were asked for.
             places = np.flatnonzero(allowed[np.where(of < len(allowed), of, NOBODY)])
             if len(places):
                 yield block, places

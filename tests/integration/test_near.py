@@ -135,10 +135,10 @@ async def test_where_there_is_no_room_the_newest_are_held_and_another_index_has_
 
     one_block = 8_192 * (DIM + 16)
     async with nearby(records, one_block, elsewhere) as near:
-        found = await ids(near, 0, 1)
-        assert near.lacks((1,)) == [] or asked  # all of it, or the rest was asked for
+        await ids(near, 0, 1)
+        assert near.holds((1,)) >= SLICE
         first_asked = len(asked)
-        found = await ids(near, 0, 2)  # for what is asked now, what was asked before makes room
+        await ids(near, 0, 2)  # for what is asked now, what was asked before makes room
         assert near.size_bytes <= 2 * one_block
         assert near.holds((2,)) >= SLICE
         found = await ids(near, 0, 1, 2)
