@@ -86,6 +86,11 @@ def test_the_sections_one_after_the_other_are_the_file(path, lines):
         assert size <= MAX_SECTION_CHARS or one.first == one.last
 
 
+def test_what_is_left_after_a_cut_is_cut_again():
+    found = sections("a.md", ["", "x " * 300, "x " * 300])
+    assert [(one.first, one.last) for one in found] == [(1, 1), (2, 2), (3, 3)]
+
+
 def test_a_long_section_is_cut_between_its_blocks():
     paragraphs = [f"paragraph {n} " + "word " * 60 for n in range(12)]
     fence = ["```py", *(f"line_{n} = {n}" for n in range(30)), "", "more = 1", "```"]

@@ -30,7 +30,7 @@ from core.sources.locks import lock_for
 
 log = structlog.get_logger()
 
-VERSION = 2  # of the tables and of how files are cut: another one builds the index anew
+VERSION = 3  # of the tables and of how files are cut: another one builds the index anew
 BATCH_S = 0.25  # how long a write may be open
 BUSY_S = 2.0
 MANY = 200  # files that may take longer than a question should wait

@@ -73,6 +73,7 @@ class Meaning:
         self._loaded = threading.Event()
         self._jobs: dict[Path, _Job] = {}
         self._guard = threading.Lock()
+        self._complete: dict[Path, tuple[object, object]] = {}
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
         atexit.register(self.end)
@@ -112,7 +113,11 @@ class Meaning:
             return False
         try:
             with index.open() as db:
-                return bool(vectors.missing(db, (), 1))
+                now = vectors.stamp(db)
+                known = self._complete.get(index.file) == now
+                if not known and not vectors.missing(db, (), 1):
+                    self._complete[index.file], known = now, True
+                return not known
         except sqlite3.Error:
             return False
 

@@ -11,7 +11,7 @@ import hashlib
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 TABLES = """
-CREATE TABLE vector (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE vector (key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
 CREATE TABLE fact (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 """
 
-KEPT = 4  # indexes whose vectors stay in memory: some 15 MB for 20,000 pieces
-BLOCK = 4_096  # rows that are made float32 at once
+KEPT = 3  # indexes whose vectors stay in memory: some 40 MB for 20,000 pieces
 
 _MODEL, _CHANGES, _LITTER = "model", "changes", "litter"
 _MISSING = """
@@ -53,7 +52,7 @@ class Piece:
 class _Kept:
     stamp: tuple[object, object]
     ids: NDArray[np.int64]
-    rows: NDArray[np.float16]
+    rows: NDArray[np.float32]  # made so once: to do it for each question takes longer than all else
 
 
 _kept: OrderedDict[Path, _Kept] = OrderedDict()
@@ -114,9 +113,12 @@ def put(db: sqlite3.Connection, vectors: Mapping[bytes, NDArray[np.float32]]) ->
 
 
 def changed(db: sqlite3.Connection) -> None:
-    """Note that what is held in memory is out of date. Within a transaction."""
+    """Note that what is held in memory is out of date. Within a transaction.
+
+    It is counted from anywhere, so that an index that was made anew is never taken for the old one.
+    """
     db.execute(
-        "INSERT INTO fact (name, value) VALUES (?, 1) "
+        "INSERT INTO fact (name, value) VALUES (?, abs(random()) / 2) "
         "ON CONFLICT (name) DO UPDATE SET value = value + 1",
         (_CHANGES,),
     )
@@ -138,6 +140,11 @@ def sweep(db: sqlite3.Connection) -> None:
         changed(db)
 
 
+def stamp(db: sqlite3.Connection) -> tuple[object, object]:
+    """Another one whenever pieces or vectors are others."""
+    return _fact(db, _MODEL), _fact(db, _CHANGES)
+
+
 def _fact(db: sqlite3.Connection, name: str) -> object:
     row = db.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
@@ -157,30 +164,25 @@ def near(
     held = _held(db, file)
     if not len(held.ids) or held.rows.shape[1] != len(vector):
         return []
-    cosines = np.concatenate([block @ vector for block in _blocks(held.rows)])
+    cosines = held.rows @ vector
     top = np.argsort(-cosines, kind="stable")[:limit]
     return [(int(held.ids[at]), float(cosines[at])) for at in top]
 
 
-def _blocks(rows: NDArray[np.float16]) -> Iterator[NDArray[np.float32]]:
-    for start in range(0, len(rows), BLOCK):
-        yield rows[start : start + BLOCK].astype(np.float32)
-
-
 def _held(db: sqlite3.Connection, file: Path) -> _Kept:
     """All vectors of an index, as it stands now: from memory where nothing has changed."""
-    stamp = (_fact(db, _MODEL), _fact(db, _CHANGES))
+    now = stamp(db)
     with _guard:
         found = _kept.get(file)
-        if found is not None and found.stamp == stamp:
+        if found is not None and found.stamp == now:
             _kept.move_to_end(file)
             return found
     pairs = db.execute(
         "SELECT chunk.id, vector.vector FROM chunk JOIN vector ON vector.key = chunk.key"
     ).fetchall()
     ids = np.array([number for number, _ in pairs], dtype=np.int64)
-    joined = np.frombuffer(b"".join(row for _, row in pairs), dtype="<f2").astype(np.float16)
-    kept = _Kept(stamp, ids, joined.reshape(len(pairs), -1) if pairs else joined.reshape(0, 0))
+    joined = np.frombuffer(b"".join(row for _, row in pairs), dtype="<f2").astype(np.float32)
+    kept = _Kept(now, ids, joined.reshape(len(pairs), -1) if pairs else joined.reshape(0, 0))
     with _guard:
         _kept[file] = kept
         _kept.move_to_end(file)

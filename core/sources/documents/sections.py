@@ -174,7 +174,7 @@ def _cut(section: Section, lines: Sequence[str], blocks: Sequence[int]) -> Itera
         if row in edges and size:
             edge = row
         length = len(lines[row - 1]) + 1
-        if size and size + length > MAX_SECTION_CHARS:
+        while size and size + length > MAX_SECTION_CHARS:
             at = edge if edge > first else row
             yield Section(first, at - 1, section.headings)
             first, edge = at, at
