@@ -73,9 +73,13 @@ class Kept(Asked):
         self._doubt = True  # until it has gone well
         opened = await self._opened_at(found.name, model)
         opened.built_at, opened.erased = found.built_at, found.erased
-        self._opened, self._missed_all = opened, False
         now = replace(found, open=True, chroma=self._home.version)
-        await asyncio.to_thread(self._home.place.write, now)
+        try:
+            await asyncio.to_thread(self._home.place.write, now)
+        except BaseException:
+            self._lane.give(opened.store.close)
+            raise
+        self._opened, self._missed_all = opened, False
         self._say("behind", "it is being compared with the vectors that are kept")
         await self.compare(full=full)
         self._doubt = False

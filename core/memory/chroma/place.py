@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 import uuid
 from collections.abc import Mapping
@@ -63,6 +64,7 @@ class Place:
         self._asked = folder / "rebuild"
         self._lock = folder / "owner.lock"
         self._handle: int | None = None
+        self._changing = threading.Lock()
 
     @property
     def owned(self) -> bool:
@@ -106,19 +108,21 @@ class Place:
         """What the pointer says; nothing yet where it is missing or no such file."""
         try:
             kept = json.loads(self._pointer.read_bytes())
-            known = {field.name: kept[field.name] for field in fields(Generation)}
+            # Another Moot may have known fewer or more.
+            known = {f.name: kept[f.name] for f in fields(Generation) if f.name in kept}
             found = Generation(**known)
         except FileNotFoundError:
             return Generation()
         except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
             log.warning("chroma.pointer_unread", error=type(error).__name__)
             return Generation()
-        plain = Path(str(found.name)).name == found.name  # no path out of here
-        return found if plain else Generation()
+        ours = _OURS.fullmatch(str(found.name))  # no path out of here
+        return found if ours else Generation()
 
     def write(self, generation: Generation) -> None:
         """Name the present generation, at once or not at all."""
-        self._replace(self._pointer, asdict(generation))
+        with self._changing:
+            self._replace(self._pointer, asdict(generation))
 
     def tell(self, state: MemoryState) -> None:
         """Leave a note of how it stands for other processes."""
@@ -164,10 +168,11 @@ class Place:
 
     def note(self, **changes: Any) -> None:
         """Change what is known of the present generation."""
-        before = self.read()
-        after = replace(before, **changes)
-        if after != before:
-            self.write(after)
+        with self._changing:  # Chroma's thread and others
+            before = self.read()
+            after = replace(before, **changes)
+            if after != before:
+                self._replace(self._pointer, asdict(after))
 
     def set_aside(self, generation: str) -> None:
         """Rename a folder that is not to be trusted, so that nothing opens it again."""
