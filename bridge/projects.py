@@ -22,11 +22,18 @@ def project_of(settings: Settings, key: ConversationKey) -> Project:
             if wanted in project.channels:
                 mode = own or project.permission
                 by = by or f"[projects.{name}]"
-                trusts = project.trust_settings
-                return Project(name, str(project.path), mode, set_by=by, trust_settings=trusts)
+                return Project(
+                    name,
+                    str(project.path),
+                    mode,
+                    set_by=by,
+                    trust_settings=project.trust_settings,
+                    half_life_days=settings.memory.half_life_days,
+                )
     safe = re.sub(r"[^\w.-]", "_", f"{key.chat}-{key.space}-{key.channel}").strip(".")
     folder = str(settings.storage.dir / "channels" / safe)
-    return Project(safe, folder, own or "plan", own=True, set_by=by)
+    half_life = settings.memory.half_life_days
+    return Project(safe, folder, own or "plan", own=True, set_by=by, half_life_days=half_life)
 
 
 def channels_of(settings: Settings, project: Project) -> tuple[str, ...]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo
 
 from core.memory.date_words import TONGUES, UNITS, Tongue, Unit
 
@@ -48,15 +47,15 @@ class _Rule:
     back: int = 0
 
 
-def spans(question: str, now: float, zone: str = "UTC") -> tuple[Span, ...]:
+def spans(question: str, now: float, zone: tzinfo = UTC) -> tuple[Span, ...]:
     """The times that a question names, in its order; none of them lies wholly after ``now``.
 
     Args:
         question: in any language; what no table knows names no time.
         now: the time of the question, UTC seconds.
-        zone: the IANA name of the time zone in which it was asked.
+        zone: the time zone in which it was asked.
     """
-    asked = datetime.fromtimestamp(now, ZoneInfo(zone))
+    asked = datetime.fromtimestamp(now, zone)
     text = question[:MAX_CHARS]
     taken: list[tuple[int, int]] = []
     found: list[Span] = []
@@ -81,11 +80,6 @@ def _narrowed(found: Sequence[Span]) -> tuple[Span, ...]:
                 continue
         kept.append(span)
     return tuple(kept)
-
-
-def holds_time(text: str) -> bool:
-    """Whether a text says any time that ``spans`` would find."""
-    return bool(spans(text, datetime(2100, 1, 1, tzinfo=UTC).timestamp()))
 
 
 _Found = tuple[datetime | None, datetime | None, tuple[int, int], _Rule | None]

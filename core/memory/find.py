@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
 
 from core.keywords import STOP_WORDS, tokens
 from core.memory.alike import folded
@@ -17,7 +18,7 @@ from core.memory.dates import spans
 from core.memory.names import named, without
 from core.memory.ranking import RECIPE, Asked, Candidate, Ranked, Recipe, rank
 from core.model import Conversation, Mark, Message, Near, Scene
-from core.records import people, search
+from core.records import people, search, statements
 from core.records.prepared import Prepared, each, meta_of
 from core.records.tables import MarkRow, MessageRow
 
@@ -54,6 +55,7 @@ def find(
     *,
     now: float | None = None,
     recipe: Recipe = RECIPE,
+    zone: tzinfo | None = None,
     few: bool | None = None,
 ) -> tuple[Hit, ...]:
     """The best ``limit`` messages for ``text``, best first; without what ``scene.shown`` holds.
@@ -64,13 +66,15 @@ def find(
         limit: how many at most.
         near: what vectors found for the same text; ``None``: keywords only.
         now: the time of the question (UTC seconds).
-        recipe: what counts how much.
+        recipe: what counts how much; how much age does, the scene's project says if it says it.
+        zone: in which a day begins (``None``: this host's).
         few: as for ``core.records.search.search``.
     """
     now = time.time() if now is None else now
     named_here = _named(scene, text)
     by_words = search.search(scene, _words_of(text, named_here), CANDIDATES, few=few)
-    found, cosines = _found(scene, by_words, near)
+    stated = _stated(near.statements if near else None)
+    found, cosines = _found(scene, by_words, near, stated)
     marks = _marks(found)
     beside = _before(found)
     candidates = [
@@ -83,10 +87,15 @@ def find(
             keyword=one.score,
             cosine=cosines.get(number),
             marks={mark.kind for mark in marks.get(number, ())},
+            stated=stated.get((False, number), 0.0),
+            summed=stated.get((True, number), 0.0),
         )
         for number, one in found.items()
     ]
-    times = [(span.begin, span.end) for span in spans(text, now)]
+    zone = zone or datetime.now().astimezone().tzinfo or UTC
+    times = [(span.begin, span.end) for span in spans(text, now, zone)]
+    if half_life := scene.project.half_life_days:
+        recipe = replace(recipe, half_life_days=half_life)
     asked = Asked(frozenset(named_here), times, now)
     ranked = rank(candidates, recipe, asked, near.floor if near else 0.0)
     return tuple(_hits(ranked[: 2 * limit], found, marks))[:limit]
@@ -122,16 +131,40 @@ def people_in(text: str) -> tuple[str, ...]:
 
 
 def _found(
-    scene: Scene, by_words: Sequence[search.Found], near: Near | None
+    scene: Scene,
+    by_words: Sequence[search.Found],
+    near: Near | None,
+    stated: Mapping[tuple[bool, int], float],
 ) -> tuple[dict[int, search.Found], dict[int, float]]:
     """The candidates by id, and the cosines that vectors have of them."""
     found = {one.message.id: one for one in by_words}
     if near is None:
         return found, {}
     cosines = dict(zip(near.ids, near.cosines, strict=True))
-    for one in search.fetch(scene, [number for number in near.ids if number not in found]):
+    told = sorted((-share, number) for (whole, number), share in stated.items() if not whole)
+    more = dict.fromkeys((*near.ids, *(number for _, number in told[:CANDIDATES])))
+    for one in search.fetch(scene, [number for number in more if number not in found]):
         found[one.message.id] = one
     return found, {number: cosine for number, cosine in cosines.items() if number in found}
+
+
+def _stated(near: Near | None) -> dict[tuple[bool, int], float]:
+    """How near the nearest topic (True) or statement of each message is, from 0 to 1 of them all.
+
+    A statement is nobody's word and may be wrong: only its messages are told, each if it may be.
+    """
+    best: dict[tuple[bool, int], float] = {}
+    if near is None or not near.ids:
+        return best
+    sources = statements.sources(near.ids)
+    for number, cosine in zip(near.ids, near.cosines, strict=True):
+        if (one := sources.get(number)) is None:
+            continue
+        top = near.cosines[0]
+        share = (cosine - near.floor) / (top - near.floor) if top > near.floor else 1.0
+        for message in one.messages:
+            best[one.whole, message] = max(best.get((one.whole, message), 0.0), share)
+    return best
 
 
 def _hits(

@@ -162,6 +162,8 @@ class Project:
     ``own`` folders belong to Moot and are made on demand; others must exist. ``set_by`` is the
     table of the settings that says what they may do ("": none does). ``trust_settings``: what the
     folder holds of an engine's own settings (hooks, servers, helpers, environment) counts.
+    ``half_life_days``: the age at which what was said counts half as much when it is looked for
+    (0: age does not count).
     """
 
     name: str
@@ -170,6 +172,7 @@ class Project:
     own: bool = False
     trust_settings: bool = False
     set_by: str = field(default="", compare=False)
+    half_life_days: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,8 @@ NOW = datetime(2024, 5, 15, 10, tzinfo=UTC).timestamp()
 DAY = ("2024-05-14", "2024-05-15")
 
 
-def told(question: str, zone: str = "UTC") -> list[tuple[str, str]]:
-    return [(_day(span.begin), _day(span.end)) for span in spans(question, NOW, zone)]
+def told(question: str) -> list[tuple[str, str]]:
+    return [(_day(span.begin), _day(span.end)) for span in spans(question, NOW)]
 
 
 def _day(at: float) -> str:
@@ -98,7 +99,7 @@ def test_what_is_no_time_that_was(question):
 
 
 def test_a_day_begins_where_the_question_was_asked():
-    [day] = spans("어제", NOW, "Asia/Seoul")
+    [day] = spans("어제", NOW, ZoneInfo("Asia/Seoul"))
     assert datetime.fromtimestamp(day.begin, UTC) == datetime(2024, 5, 13, 15, tzinfo=UTC)
     assert day.end - day.begin == timedelta(days=1).total_seconds()
 
