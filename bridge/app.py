@@ -195,6 +195,7 @@ async def running(
             scratch=house.policy.scratch,
             slots=house.slots,
             purse=house.purse,
+            findable=settings.memory.statements,
         )
         intake = Intake(
             records,
@@ -320,7 +321,7 @@ def memory_terms(settings: Settings) -> MemoryTerms:
     said = settings.memory
     key = said.embedder_key.get_secret_value()
     embed = EmbedTerms(said.embedder, said.embedder_url, said.embedder_model, key)
-    return MemoryTerms(embed, said.chroma, said.cache_mb)
+    return MemoryTerms(embed, said.chroma, said.cache_mb, said.statements)
 
 
 def _policy(settings: Settings, persona_folder: Path, *, attended: bool) -> Policy:

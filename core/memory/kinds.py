@@ -1,6 +1,6 @@
 """What has vectors: for each kind of item, how its text is read and which items lack a vector.
 
-Whoever keeps another kind (statements, topics) adds an entry to ``KINDS``.
+Whoever keeps another kind adds an entry to ``KINDS``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.memory.texts import passage_of
+from core.records import statements
 from core.records.prepared import meta_of
 from core.records.scopes import scope_of
 from core.records.tables import MessageRow
@@ -83,7 +84,15 @@ def _messages(items: Sequence[int]) -> dict[int, Text]:
 _TOLD = "deleted_at IS NULL AND NOT interrupted AND text != ''"
 
 MESSAGES = Kind("message", _messages, lacking("message", _TOLD, "message"))
-KINDS: dict[str, Kind] = {MESSAGES.name: MESSAGES}
+
+
+def _statements(items: Sequence[int]) -> dict[int, Text]:
+    return {item: Text(scope_of(place), text) for item, place, text in statements.texts(items)}
+
+
+# Their sources are of one conversation: no scope is narrower than its own.
+STATEMENTS = Kind(statements.KIND, _statements, lacking("statement", "text != ''", statements.KIND))
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (MESSAGES, STATEMENTS)}
 
 
 def _sql(sql: str, params: Sequence[Any]) -> list[Any]:

@@ -27,7 +27,7 @@ from core.memory.shelf import Floats, Ids
 from core.memory.texts import question_of
 from core.model import Near, Scene
 from core.model.memory import MemoryState
-from core.records import scopes, vectors
+from core.records import scopes, statements, vectors
 from core.records.tables import IndexJobRow
 from core.records.thread import Records
 
@@ -35,6 +35,7 @@ log = structlog.get_logger()
 
 FOUND = 200  # what is told of one question
 KEPT_QUESTIONS = 64  # vectors of texts that were asked lately
+STATEMENTS_SHARE = 4  # of what is held in memory, beside it
 LANES = 2  # questions whose vectors are made at once
 AGAIN_S = 1.0  # until a part that failed is begun again; twice as long each time
 AGAIN_AT_MOST_S = 60.0
@@ -44,11 +45,15 @@ WARM_AFTER_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class MemoryTerms:
-    """What the settings say. ``chroma``: "folder", "http://host:port" or "off"."""
+    """What the settings say.
+
+    ``chroma``: "folder", "http://host:port" or "off"; ``statements``: those of topics lend weight.
+    """
 
     embed: EmbedTerms = field(default_factory=EmbedTerms)
     chroma: str = "folder"
     cache_mb: int = 256
+    statements: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,11 @@ class Memory:
         self._choose = choose
         self.chroma = ChromaIndex(records, folder, terms.chroma)
         self.nearby = Nearby(records, terms.cache_mb * 2**20, self._in_chroma)
+        self.statements: Nearby | None = None
+        """Of what engines wrote in topics; what memory has no room for lends nothing."""
+        if terms.statements:
+            room = terms.cache_mb * 2**20 // STATEMENTS_SHARE
+            self.statements = Nearby(records, room, kind=statements.KIND)
         self._chosen = Choice(None, "it is still being loaded")
         self._indexer: Indexer | None = None
         self._lanes = [Lane("memory") for _ in range(LANES)]
@@ -98,6 +108,7 @@ class Memory:
                     ("vectors", self.nearby.run),
                     ("chroma", self.chroma.run),
                     ("dates", _warm_dates),
+                    *([("statements", self.statements.run)] if self.statements else []),
                 ):
                     group.create_task(_kept_going(name, work))
         finally:
@@ -166,9 +177,21 @@ class Memory:
         try:
             await self.nearby.ready(look.scopes, within_s / 2)
             ids, cosines = await self.nearby.find(await asking, look.scopes, FOUND + 1)
+            stated = await self._stated(serving, await asking, look.scopes, within_s / 4)
         finally:
             asking.cancel()
-        return told(serving.embedder.name, ids, cosines, scene.prompt_message_id)
+        found = told(serving.embedder.name, ids, cosines, scene.prompt_message_id)
+        return replace(found, statements=stated)
+
+    async def _stated(
+        self, serving: Serving, query: Vectors, where: Sequence[int], within_s: float
+    ) -> Near | None:
+        """The statements that are nearest, where they are kept and asked."""
+        held = self.statements
+        if held is None or held.embedder != serving.id or not held.has_some(where):
+            return None
+        await held.ready(where, within_s)
+        return told(serving.embedder.name, *await held.find(query, where, FOUND), 0)
 
     async def _vector_of(self, embedder: Embedder, text: str) -> Vectors:
         """The vector of a question; that of one asked lately is known."""
@@ -187,6 +210,8 @@ class Memory:
         self, query: Floats, where: Sequence[int], limit: int
     ) -> tuple[Ids, Floats] | None:
         try:
+            # Statements stand beside the messages there: as many places as they may take.
+            limit *= 2 if self.statements else 1
             ids, cosines = await self.chroma.query(
                 query, where, limit, embedder=self.nearby.embedder
             )
@@ -226,8 +251,10 @@ class Memory:
         while True:
             self._changed.clear()
             if (now := indexer.serving) is not None:
-                await self.nearby.use(now.id, now.embedder.dim)
-            self.nearby.wake()
+                for held in filter(None, (self.nearby, self.statements)):
+                    await held.use(now.id, now.embedder.dim)
+            for held in filter(None, (self.nearby, self.statements)):
+                held.wake()
             await self._changed.wait()
 
 

@@ -23,6 +23,9 @@ class Recipe:
         beside / near_by: what a message gets of the scores of the two next to it in its thread,
             and of the two behind those.
         sitting: what it gets of the mean of the best two that were said together with it.
+        statements / topics: what a message gets for the nearest statement that comes from it, and
+            for the nearest topic of which it is a source (RAPTOR, Sarthi et al. 2024, searches such
+            summaries beside the texts; here they only lend).
         author / date: bonus for what the one named person said, for what was said at a named time;
             what was said in the ``date_tail_days`` after it gets less and less of it.
         wrong / stale: what a mark by a person leaves of a score.
@@ -35,6 +38,8 @@ class Recipe:
     beside: float = 0.15
     near_by: float = 0.1
     sitting: float = 0.4
+    statements: float = 0.3
+    topics: float = 0.0
     author: float = 0.3
     date: float = 0.25
     date_tail_days: float = 7.0
@@ -63,6 +68,7 @@ class Candidate:
         author: the key of who said it.
         keyword: BM25, 0 where no word was found; cosine: ``None`` where vectors do not have it.
         marks: kinds of what people said of it.
+        stated / summed: how near the nearest statement, topic is that comes from it, 0 to 1.
     """
 
     id: int
@@ -73,6 +79,8 @@ class Candidate:
     keyword: float = 0.0
     cosine: float | None = None
     marks: Collection[str] = ()
+    stated: float = 0.0
+    summed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +119,8 @@ def rank(
         floor: the cosine that counts as nothing.
     """
     found = blended(candidates, recipe, floor)
+    for one in candidates:
+        found[one.id] += recipe.statements * one.stated + recipe.topics * one.summed
     beside = _beside(candidates, found, recipe)
     sitting = _sittings(candidates, found)
     whole = {c.id: found[c.id] + beside[c.id] + recipe.sitting * sitting[c.id] for c in candidates}

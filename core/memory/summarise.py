@@ -68,7 +68,10 @@ class By:
 
 
 class Summariser:
-    """``run`` until cancelled. It holds none of the slots, and asks only while one is free."""
+    """``run`` until cancelled. It holds none of the slots, and asks only while one is free.
+
+    ``findable``: what an engine writes in topics lends weight to its messages (decision 0079).
+    """
 
     def __init__(
         self,
@@ -78,7 +81,9 @@ class Summariser:
         scratch: Path,
         slots: Slots,
         purse: Purse = Purse(),  # noqa: B008 - frozen
+        findable: bool = False,
     ) -> None:
+        self._findable = findable
         self._records = records
         self._purse = purse
         self._by = by
@@ -185,7 +190,7 @@ class Summariser:
 
         def write() -> bool:
             topics.open_pass(pass_id, conversation, EXTRACT, "", {}, time.time())
-            return _close(pass_id, span, made, Usage())
+            return self._write(pass_id, span, made, Usage())
 
         written = await self._records.insist(write)
         self._log(conversation, pass_id, EXTRACT, span, made, written=written)
@@ -276,9 +281,22 @@ class Summariser:
     def _close(
         self, pass_id: str, span: Sequence[Message], made: Sequence[Topic], used: Usage
     ) -> bool:
-        written = _close(pass_id, span, made, used)
+        written = self._write(pass_id, span, made, used)
         usage.note_pass(pass_id, used, "answered", self._purse.project_of, time.time())
         return written
+
+    def _write(
+        self, pass_id: str, span: Sequence[Message], made: Sequence[Topic], used: Usage
+    ) -> bool:
+        """Write a pass; the conversation's topics are read and merged in the same transaction."""
+        return topics.close_pass(
+            pass_id,
+            span,
+            lambda existing: merge(existing, made),
+            used,
+            time.time(),
+            findable=self._findable,
+        )
 
     def _log(
         self,
@@ -306,13 +324,6 @@ class _NoAnswer(Exception):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(f"{outcome.kind}: {outcome.detail}" if outcome.detail else outcome.kind)
         self.usage = outcome.usage
-
-
-def _close(pass_id: str, span: Sequence[Message], made: Sequence[Topic], usage: Usage) -> bool:
-    """Write a pass; the conversation's topics are read and merged in the same transaction."""
-    return topics.close_pass(
-        pass_id, span, lambda existing: merge(existing, made), usage, time.time()
-    )
 
 
 def summary_pack(

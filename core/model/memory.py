@@ -52,12 +52,15 @@ class Near:
         ids: record ids of messages.
         cosines: of each, -1 to 1.
         floor: the cosine that counts as nothing: of the last of a full list, else of the farthest.
+        statements: the same for statements of topics (``ids`` are theirs), where they are kept:
+            what they say is nobody's word, their messages are.
     """
 
     embedder: str
     ids: tuple[int, ...] = ()
     cosines: tuple[float, ...] = ()
     floor: float = 0.0
+    statements: Near | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 from peewee import SQL
 
-from core.records import files, filing, indexing
+from core.records import files, filing, statements
 from core.records.prepared import Prepared, each
 from core.records.tables import MarkRow, MessageRow, OutboxRow, SummarisedRow, SummaryRow, TopicRow
 
@@ -95,9 +95,9 @@ def uncover(message_ids: Iterable[int]) -> None:
 
 
 def drop_topic(topic_id: int) -> None:
-    """A topic is no more: its row, its vectors, and what Chroma has of it."""
+    """A topic is no more: its row, its statements, their vectors, and what Chroma has of them."""
     TopicRow.delete().where(TopicRow.id == topic_id).execute()
-    indexing.drop_vectors("topic", topic_id)
+    statements.drop(topic_id)
 
 
 def _posts_of(message_id: int) -> None:
@@ -191,5 +191,5 @@ def _shorten(conversation: int, summary_id: str) -> None:
             first_message=min(numbers),
             last_message=max(numbers),
         )
-        indexing.queue("topic", topic.id, "put")
+        statements.follow(topic.id)
     SummaryRow.change(summary_id, read="[]", error="")

@@ -134,7 +134,7 @@ def drop(kind: str, item: int) -> None:
 
 
 def move(conversation_id: int) -> None:
-    """A conversation's scope is another one: its messages are found in the old one no more."""
+    """A conversation's scope is another one: nothing of it is found in the old one any more."""
     _sql(
         "DELETE FROM vector WHERE kind = 'message' "
         "AND item IN (SELECT id FROM message WHERE conversation_id = ?)",
@@ -143,6 +143,16 @@ def move(conversation_id: int) -> None:
     _sql(
         "INSERT INTO index_job (kind, item, op, attempts, at) SELECT 'message', id, 'put', 0, ? "
         "FROM message WHERE conversation_id = ? AND deleted_at IS NULL",
+        [time.time(), conversation_id],
+    )
+    _sql(
+        "DELETE FROM vector WHERE kind = 'statement' "
+        "AND item IN (SELECT id FROM statement WHERE conversation = ?)",
+        [conversation_id],
+    )
+    _sql(
+        "INSERT INTO index_job (kind, item, op, attempts, at) "
+        "SELECT 'statement', id, 'put', 0, ? FROM statement WHERE conversation = ?",
         [time.time(), conversation_id],
     )
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from peewee import JOIN, fn
 
 from core.model import EXTRACT, Message, Statement, Topic, Usage
-from core.records import messages
+from core.records import messages, statements
 from core.records.derived import uncover
 from core.records.messages import to_message
 from core.records.prepared import Prepared
@@ -206,6 +206,8 @@ def close_pass(
     merged: Callable[[Sequence[Topic]], Sequence[Topic]],
     usage: Usage,
     now: float,
+    *,
+    findable: bool = False,
 ) -> bool:
     """Write what a pass over ``span`` made, all or nothing; False when it is stale.
 
@@ -213,7 +215,7 @@ def close_pass(
     pass has summarised. An extract that stood in for some of them is taken down first.
 
     ``merged`` takes the conversation's topics of the same titles, as they are, and gives them with
-    the new ones in.
+    the new ones in. ``findable``: what an engine made of them is to be found by meaning.
     """
     row = SummaryRow.get_by_id(pass_id)
     if not _still_so(span):
@@ -239,11 +241,14 @@ def close_pass(
             "updated_at": now,
         }
         if topic.title in alike:
-            TopicRow.change(alike[topic.title], **values)
+            number = alike[topic.title]
+            TopicRow.change(number, **values)
         else:
-            TopicRow.create(
+            number = TopicRow.create(
                 conversation=row.conversation_id, title=topic.title, created_at=now, **values
-            )
+            ).id
+        if findable and topic.made_by != EXTRACT:
+            statements.write(number)
     read = json.dumps([message.id for message in span])
     told = json.dumps(asdict(usage))
     SummaryRow.change(pass_id, state="done", usage=told, read=read, ended_at=now)

@@ -19,7 +19,8 @@ _NOTES = (
     "(seq INTEGER PRIMARY KEY AUTOINCREMENT, embedder, scope, kind, item)"
 )
 _NOTE = (
-    "CREATE TEMP TRIGGER IF NOT EXISTS moved_vector_{event} AFTER {event} ON main.vector BEGIN "
+    "CREATE TEMP TRIGGER IF NOT EXISTS moved_vector_{event}_{kind} AFTER {event} ON main.vector "
+    "WHEN {row}.kind = '{kind}' BEGIN "
     "INSERT INTO moved_vector (embedder, scope, kind, item) "
     "VALUES ({row}.embedder, {row}.scope, {row}.kind, {row}.item); END"
 )
@@ -53,17 +54,17 @@ def counted() -> dict[str, int]:
     return {"messages": messages, "vectors": made, "jobs": jobs}
 
 
-def follow() -> None:
-    """Note from now on which vectors move (idempotent)."""
+def follow(kind: str = "message") -> None:
+    """Note from now on which vectors of a kind move (idempotent)."""
     _sql(_NOTES)
     for event, row in (("insert", "NEW"), ("update", "NEW"), ("delete", "OLD")):
-        _sql(_NOTE.format(event=event, row=row))
+        _sql(_NOTE.format(event=event, row=row, kind=kind))
 
 
 def moved(embedder: int, kind: str, limit: int) -> tuple[Kept, ...]:
     """Up to ``limit`` of the moves since the last call, each as its row stands now.
 
-    Moves of other models and kinds are forgotten. Fewer than ``limit``: that was all.
+    Moves of other models are forgotten. Fewer than ``limit``: that was all.
     """
     rows = _sql(
         "SELECT seq, m.scope, m.item, vector FROM (SELECT * FROM temp.moved_vector "
@@ -72,9 +73,9 @@ def moved(embedder: int, kind: str, limit: int) -> tuple[Kept, ...]:
         (embedder, kind, limit),
     )
     if len(rows) < limit:
-        _sql("DELETE FROM temp.moved_vector")
+        _sql("DELETE FROM temp.moved_vector WHERE kind = ?", (kind,))
     else:
-        _sql("DELETE FROM temp.moved_vector WHERE seq <= ?", (rows[-1][0],))
+        _sql("DELETE FROM temp.moved_vector WHERE kind = ? AND seq <= ?", (kind, rows[-1][0]))
     return tuple(Kept(*row[1:]) for row in rows)
 
 

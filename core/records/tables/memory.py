@@ -12,6 +12,7 @@ from peewee import (
     SQL,
     AutoField,
     BlobField,
+    BooleanField,
     CompositeKey,
     FloatField,
     ForeignKeyField,
@@ -79,6 +80,23 @@ class TopicRow(Table):
         indexes: ClassVar[Any] = ((("conversation", "last_message"), False),)
 
 
+class StatementRow(Table):
+    """A statement of a topic, or the topic as a whole, as it is found by meaning (decision 0079).
+
+    Written from its topic's row and gone with it (``core.records.statements``).
+    """
+
+    id = AutoField()
+    topic = IntegerField(index=True)
+    conversation = IntegerField(index=True)
+    whole = BooleanField(default=False)
+    text = TextField()
+    sources = TextField()  # JSON: the messages it comes from
+
+    class Meta:
+        table_name = "statement"
+
+
 class ScopeRow(Table):
     """Whose eyes a text is for: a channel, or one private thread of it (``apart``: its row's id).
 
@@ -111,7 +129,7 @@ class EmbedderRow(Table):
 class VectorRow(Table):
     """The meaning of one item: ``dim`` float16, L2-normalised, little-endian.
 
-    Kept by scope, so that all of a scope are read at once. ``kind``: message | statement | topic.
+    Kept by scope, so that all of a scope are read at once. ``kind``: message | statement.
     """
 
     embedder = IntegerField()
