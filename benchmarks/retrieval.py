@@ -34,6 +34,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import structlog
@@ -45,9 +46,19 @@ from core.memory.embed.port import Embedder, Vectors
 from core.memory.find import Hit, find
 from core.memory.memory import Memory, MemoryTerms
 from core.memory.ranking import RECIPE, Recipe
-from core.model import Author, ChatEvent, ConversationKey, Near, Project, Scene
-from core.records import messages
-from core.records.tables import IndexJobRow, VectorRow
+from core.model import (
+    Author,
+    ChatEvent,
+    ConversationKey,
+    Near,
+    Project,
+    Scene,
+    Statement,
+    Topic,
+    Usage,
+)
+from core.records import messages, topics
+from core.records.tables import IndexJobRow, StatementRow, TopicRow, VectorRow
 from core.records.thread import Records
 
 SMALL = Path(__file__).parent / "data" / "team_chat.json"
@@ -55,6 +66,7 @@ DEV = 5
 DEEP = 200  # as many places as are looked at
 FIRST = ("r5", "r10", "r20")
 LINE = 24  # characters of a line beside speaker and text: its date and number
+WEIGHT = 0.3  # of statements and of topics, in the rows that have them
 PIECE = 200  # messages that come in at once
 
 PARTS: Mapping[str, Recipe] = {
@@ -96,6 +108,8 @@ class Talk:
     turns: list[Turn]
     questions: list[Question]
     ids: list[int] = field(default_factory=list)
+    written: dict[int, tuple[Topic, Topic]] = field(default_factory=dict)
+    """By session: what a model wrote, as a topic of statements and as a summary. Places for ids."""
 
 
 def load(path: Path, limit: int = 0) -> list[Talk]:
@@ -117,14 +131,44 @@ def load(path: Path, limit: int = 0) -> list[Talk]:
             for one in sample["qa"]
             if one["category"] in (1, 2, 3, 4) and (evidence := _evidence(one, places))
         ]
-        talks.append(Talk(sample["sample_id"], turns, asked[: limit or None]))
+        talk = Talk(sample["sample_id"], turns, asked[: limit or None])
+        talk.written = _written(sample, turns, places)
+        talks.append(talk)
     return talks
+
+
+def _written(
+    sample: Mapping[str, Any], turns: Sequence[Turn], places: Mapping[str, int]
+) -> dict[int, tuple[Topic, Topic]]:
+    """LoCoMo's own observations and summaries of sessions, which a model wrote."""
+    found: dict[int, tuple[Topic, Topic]] = {}
+    for session in dict.fromkeys(turn.session for turn in turns):
+        told = sample.get("observation", {}).get(f"session_{session}_observation")
+        summary = sample.get("session_summary", {}).get(f"session_{session}_summary")
+        if not told or not summary:
+            continue
+        stated = [
+            Statement(text, "said", tuple(sorted(_places(given, places))), who)
+            for who, of in told.items()
+            for text, given in of
+            if _places(given, places)
+        ]
+        every = tuple(place for place, turn in enumerate(turns) if turn.session == session)
+        found[session] = (
+            Topic(f"Statements {session}", tuple(stated), "model"),
+            Topic(f"Session {session}", (Statement(summary, "said", every, ""),), "model"),
+        )
+    return found
 
 
 def _evidence(one: Mapping[str, object], places: Mapping[str, int]) -> frozenset[int]:
     """Where its evidence is, of ids such as "D8:6; D9:17" and "D:11:26" as well."""
-    given = one.get("evidence")
-    ids = re.findall(r"D:?(\d+):(\d+)", " ".join(given) if isinstance(given, list) else "")
+    return _places(one.get("evidence"), places)
+
+
+def _places(given: object, places: Mapping[str, int]) -> frozenset[int]:
+    text = " ".join(given) if isinstance(given, list) else str(given)
+    ids = re.findall(r"D:?(\d+):(\d+)", text)
     names = (f"D{int(session)}:{int(turn)}" for session, turn in ids)
     return frozenset(places[name] for name in names if name in places)
 
@@ -228,7 +272,7 @@ class House:
         self.memory = Memory(
             self.records,
             folder,
-            MemoryTerms(EmbedTerms(), chroma="off"),
+            MemoryTerms(EmbedTerms(), chroma="off", statements=True),
             choose=lambda _: Choice(embedder),
         )
 
@@ -247,6 +291,22 @@ class House:
         for begin in range(0, len(talk.turns), PIECE):
             await self.records.do(say, begin)
 
+    async def sum_up(self, talk: Talk) -> None:
+        """Have what a model wrote of it written as a pass of the summariser writes it."""
+
+        def write(session: int, made: Sequence[Topic]) -> None:
+            key = ConversationKey("slack", "T", talk.name, str(session))
+            here = messages.open_conversation(key, direct=False, in_thread=False, now=1.0)
+            span = messages.recent(here.id, 1_000)
+            name = f"{talk.name}:{session}"
+            topics.open_pass(name, here.id, "model", "", {}, 1.0)
+            known = [_with_ids(topic, talk.ids) for topic in made]
+            if not topics.close_pass(name, span, lambda _: known, Usage(), 1.0, findable=True):
+                raise AssertionError("the messages have changed meanwhile")
+
+        for session, made in talk.written.items():
+            await self.records.do(write, session, made)
+
     async def scene(self, talk: Talk, prompt: str) -> Scene:
         """The question, in a thread of its own."""
         key = ConversationKey("slack", "T", talk.name, "asked")
@@ -264,6 +324,13 @@ class House:
         while left := await self.records.do(lambda: IndexJobRow.select().count()):
             print(f"{left} messages are still to be embedded", file=sys.stderr)
             await asyncio.sleep(2)
+
+
+def _with_ids(topic: Topic, ids: Sequence[int]) -> Topic:
+    stated = [
+        replace(one, ids=tuple(sorted(ids[place] for place in one.ids))) for one in topic.statements
+    ]
+    return replace(topic, statements=tuple(stated))
 
 
 # --- figures ---------------------------------------------------------------------------------
@@ -318,7 +385,9 @@ async def measure(
     try:
         for talk in talks:
             await house.take_in(talk)
-        await house.indexed()
+            await house.sum_up(talk)
+        if embedder is not None:
+            await house.indexed()
         rows: dict[str, list[tuple[bool, dict[str, float]]]] = {}
         for number, talk in enumerate(talks):
             asking = _Asking(house, talk, embedder, model)
@@ -357,7 +426,8 @@ class _Asking:
         async def product() -> list[int]:
             nonlocal near
             near = await house.memory.near(scene, text, within_s=60.0)
-            return await self._find(scene, text, near, RECIPE)
+            plain = near and replace(near, statements=None)
+            return await self._find(scene, text, plain, RECIPE)
 
         found = {
             "product": await _timed(product),
@@ -368,6 +438,14 @@ class _Asking:
             found["dense"] = await _timed(lambda: self._dense(text))
             both = fused(found["bm25"][0], found["dense"][0])
             found["rrf"] = both, found["bm25"][1] + found["dense"][1]
+        if self.talk.written and near is not None:
+            for name, whole in (("product+facts", False), ("product+summaries", True)):
+                told = await house.records.do(_only, near, whole=whole)
+                recipe = replace(RECIPE, statements=WEIGHT * (not whole), topics=WEIGHT * whole)
+                found[name] = await _timed(
+                    lambda told=told, recipe=recipe: self._find(scene, text, told, recipe)
+                )
+            near = replace(near, statements=None)
         if self.tokens is not None:
             found |= await self._by_tokens(scene, text, near)
         if parts:
@@ -423,6 +501,27 @@ class _Asking:
         for row in VectorRow.select().where((VectorRow.kind == "message") & ids):
             found[self.place[row.item]] = np.frombuffer(row.vector, "<f2")
         return found
+
+
+def _only(near: Near, *, whole: bool) -> Near:
+    """Of the statements those of the observations, or (``whole``) the summaries."""
+    if near.statements is None:
+        return near
+    titled = TopicRow.title.startswith("Session" if whole else "Statements")
+    rows = StatementRow.select(StatementRow.id).where(
+        StatementRow.topic.in_(TopicRow.select(TopicRow.id).where(titled))
+        & (StatementRow.whole == whole)
+        & StatementRow.id.in_(near.statements.ids)
+    )
+    of = {row.id for row in rows}
+    kept = [
+        (number, cosine)
+        for number, cosine in zip(near.statements.ids, near.statements.cosines, strict=True)
+        if number in of
+    ]
+    ids, cosines = tuple(n for n, _ in kept), tuple(c for _, c in kept)
+    floor = cosines[-1] if cosines else 0.0
+    return replace(near, statements=replace(near.statements, ids=ids, cosines=cosines, floor=floor))
 
 
 async def _at_once(order: list[int]) -> list[int]:
