@@ -20,14 +20,22 @@ from bridge.intake import Intake
 from core.memory.chroma.index import ChromaAway, ChromaIndex
 from core.memory.embed.port import Vectors
 from core.memory.indexer import Indexer
+from core.memory.memory import told
 from core.memory.near import Elsewhere, Nearby
 from core.memory.texts import question_of
 from core.model import Author, ChatEvent, ConversationKey, Near, Participant, Said, Scene, Step
-from core.records import forgetting, jobs, messages, outbox, places, runs, scopes, turns, vectors
+from core.records import forgetting, jobs, messages, outbox, places, runs, scopes, turns
 from core.records.eraser import Eraser
 from core.records.retention import DAY_S
 from core.records.scrub import Scrubber
-from core.records.tables import ConversationRow, MessageRow, OutboxRow, RunRow, TurnRow
+from core.records.tables import (
+    ConversationRow,
+    MessageRow,
+    OutboxRow,
+    RunRow,
+    TurnRow,
+    VectorRow,
+)
 from core.records.thread import Records
 from tests.integration.scenes import scene_of
 from tests.integration.test_intake import POLICY
@@ -133,8 +141,9 @@ class World:
         elsewhere = {"elsewhere": _asking(self.copy)} if self.copy else {}
         room = 0 if self.copy else 2**26
         self.nearby = Nearby(self.records, room, **elsewhere)
+        self.stated = Nearby(self.records, 2**26, kind="statement")
         self.indexer = Indexer(self.records, Meanings(), self.copy)
-        works = [self.nearby.run, *([self.copy.run] if self.copy else [])]
+        works = [self.nearby.run, self.stated.run, *([self.copy.run] if self.copy else [])]
         self.runner.run(self._start(works))
 
     async def _start(self, works: Sequence[Any]) -> None:
@@ -393,7 +402,7 @@ class World:
 
     async def _copied(self) -> None:
         """Until Chroma, where it is asked, has what the rows have."""
-        made = (await self.records.do(vectors.counted))["vectors"]
+        made = await self.records.do(lambda: VectorRow.select().count())
         async with asyncio.timeout(WITHIN_S):
             while self.copy is not None and made:
                 state = await self.copy.state()
@@ -414,8 +423,15 @@ class World:
             query = Meanings().query(question_of(text, ()))
             ids, cosines = await self.nearby.find(query, where, 500)
             floor = float(cosines[-1]) if len(cosines) else 0.0
+            await self.stated.use(serving.id, DIM)
+            await self.stated.ready(where, WITHIN_S)
+            stated = told("", *await self.stated.find(query, where, 500), 0)
             return Near(
-                serving.embedder.name, tuple(map(int, ids)), tuple(map(float, cosines)), floor
+                serving.embedder.name,
+                tuple(map(int, ids)),
+                tuple(map(float, cosines)),
+                floor,
+                stated,
             )
 
         return self.runner.run(look())
@@ -493,7 +509,12 @@ def _asking(copy: ChromaIndex) -> Elsewhere:
             ids, cosines = await copy.query(query, where, limit)
         except ChromaAway:
             return None
-        numbers = [int(name.removeprefix("message:")) for name in ids]
-        return np.asarray(numbers, np.int64), np.asarray(cosines, np.float32)
+        found = [
+            (int(name.removeprefix("message:")), cosine)
+            for name, cosine in zip(ids, cosines, strict=True)
+            if name.startswith("message:")
+        ]
+        numbers = np.asarray([number for number, _ in found], np.int64)
+        return numbers, np.asarray([cosine for _, cosine in found], np.float32)
 
     return ask

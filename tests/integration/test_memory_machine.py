@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from core.memory.find import find
 from core.memory.topics import extract, merge
 from core.model import EXTRACT, Pull, Usage
 from core.records import topics
+from core.records.tables import StatementRow
 from core.records.thread import Records
 from core.sources.catalog import all_sources
 from tests.integration.memory_world import (
@@ -160,8 +162,8 @@ class Memory(RuleBasedStateMachine):
     def crash(self) -> None:
         self.world.crash()
 
-    @rule(at=numbers)
-    def sum_up(self, at: int) -> None:
+    @rule(at=numbers, engine=st.booleans())
+    def sum_up(self, at: int, engine: bool) -> None:
         world, place = self.world, self.place(at)
 
         def write() -> None:
@@ -170,8 +172,12 @@ class Memory(RuleBasedStateMachine):
                 name = f"pass{world.count}"
                 world.count += 1
                 made = extract(span)
-                topics.open_pass(name, place.id, EXTRACT, "", {}, 1.0)
-                topics.close_pass(name, span, lambda known: merge(known, made), Usage(), 1.0)
+                by = "claude" if engine else EXTRACT
+                made = tuple(replace(topic, made_by=by) for topic in made)
+                topics.open_pass(name, place.id, by, "", {}, 1.0)
+                topics.close_pass(
+                    name, span, lambda known: merge(known, made), Usage(), 1.0, findable=True
+                )
 
         world.do(write)
 
@@ -188,6 +194,8 @@ class Memory(RuleBasedStateMachine):
         if whole:
             world.index()
         allowed = world.allowed(place, trusted=trusted, recall=recall)
+        stated = world.do(lambda: "\n".join(row.text for row in StatementRow.select()))
+        assert not world.gone.intersection(MARKER.findall(stated))
         for text in ("alpha", "wagen"):  # a word that is in all of it, and one that only means it
             scene = world.scene(place, trusted=trusted, recall=recall, text=text)
             near = world.near(scene, text)
