@@ -15,6 +15,7 @@ from benchmarks import (
     context,
     corpus,
     korean,
+    locomo,
     memory_scale,
     retrieval,
     supervisor,
@@ -196,13 +197,13 @@ def test_memory_finds_what_answers_in_a_team_chat_of_several_languages(capsys):
 
 def test_evidence_is_read_in_every_form_and_figures_are_what_they_say():
     places = {"D8:6": 3, "D9:17": 4, "D11:26": 5}
-    assert retrieval._evidence({"evidence": ["D8:6; D9:17"]}, places) == {3, 4}
-    assert retrieval._evidence({"evidence": ["D:11:26", "D1:1"]}, places) == {5}
-    assert retrieval._evidence({"evidence": []}, places) == frozenset()
-    turns = [retrieval.Turn(1, "Kim", "x" * 1_000, 0.0) for _ in range(6)]
-    asked = retrieval.Question("?", frozenset({0, 5}), 1)
-    found = retrieval.figures([0, 1, 2, 3, 4, 5], asked, turns)
+    assert locomo.evidence_of({"evidence": ["D8:6; D9:17"]}, places) == {3, 4}
+    assert locomo.evidence_of({"evidence": ["D:11:26", "D1:1"]}, places) == {5}
+    assert locomo.evidence_of({"evidence": []}, places) == frozenset()
+    turns = [locomo.Turn(1, "Kim", "x" * 1_000, 0.0) for _ in range(6)]
+    asked = locomo.Question("?", frozenset({0, 5}), 1)
+    found = locomo.figures([0, 1, 2, 3, 4, 5], asked, turns)
     assert (found["r5"], found["r10"], found["r2k"]) == (0.5, 1.0, 0.5)
     assert 0 < found["ndcg10"] < 1
-    assert retrieval.figures([0, 5, 1], asked, turns)["ndcg10"] == 1.0
-    assert retrieval.figures([], asked, turns)["r20"] == 0
+    assert locomo.figures([0, 5, 1], asked, turns)["ndcg10"] == 1.0
+    assert locomo.figures([], asked, turns)["r20"] == 0
