@@ -136,9 +136,9 @@ class Nearby:
             self._asked[scope] = self._asks
         await self._take_moves(MOVES)
         missing = [scope for scope in scopes if not self._settled(scope)]
-        if again := self._partly.intersection(scopes):
-            # There may be room now, or something that was asked for longer ago; nobody waits.
-            self._partly -= again
+        again = self._partly.intersection(scopes)
+        if again and not self._lowest.keys() <= set(scopes):
+            # What was asked for longer ago may go for these; nobody waits for that.
             self._wanted |= dict.fromkeys(again)
             self._wake.set()
         if not missing:
@@ -199,7 +199,7 @@ class Nearby:
     async def _load(self, scope: int) -> None:
         """Read a scope from the newest on, until all of it is held or there is no room."""
         embedder, done = self._embedder, False
-        while not done and not self._settled(scope):
+        while not done and scope not in self._whole:
             async with self._moving:
                 if embedder != self._embedder:
                     return
@@ -217,6 +217,7 @@ class Nearby:
                 done = len(rows) < SLICE
                 if done:
                     self._whole.add(scope)
+                    self._partly.discard(scope)
             await self._take_moves(MOVES)
 
     def _has_room(self, scope: int) -> bool:
