@@ -196,6 +196,7 @@ async def running(
             slots=house.slots,
             purse=house.purse,
             findable=settings.memory.statements,
+            context=settings.memory.context_lines,
         )
         intake = Intake(
             records,

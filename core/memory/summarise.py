@@ -12,17 +12,18 @@ import contextlib
 import secrets
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import structlog
 
 from core.context.pack import build_context_pack, receipt
 from core.control import Slots
 from core.engines.process import end_leftover, run
-from core.memory.topics import TASK, BadSummary, extract, merge, parse
+from core.memory.topics import CONTEXT_TASK, TASK, BadSummary, extract, merge, parse, parse_lines
 from core.model import (
     EXTRACT,
     Candidate,
@@ -70,7 +71,8 @@ class By:
 class Summariser:
     """``run`` until cancelled. It holds none of the slots, and asks only while one is free.
 
-    ``findable``: what an engine writes in topics lends weight to its messages (decision 0079).
+    ``findable``: what an engine writes in topics lends weight to its messages (decision 0079);
+    ``context``: it also writes lines about messages, which are found by them (decision 0080).
     """
 
     def __init__(
@@ -82,8 +84,10 @@ class Summariser:
         slots: Slots,
         purse: Purse = Purse(),  # noqa: B008 - frozen
         findable: bool = False,
+        context: bool = False,
     ) -> None:
         self._findable = findable
+        self._context = context
         self._records = records
         self._purse = purse
         self._by = by
@@ -201,7 +205,8 @@ class Summariser:
         pass_id = secrets.token_hex(8)
         scratch = self._scratch / pass_id
         known = await self._records.do(topics.topics_of, conversation, KNOWN_TITLES)
-        pack = summary_pack(engine, self._by.model, _worth_reading(span), known, str(scratch))
+        task = TASK + CONTEXT_TASK * self._context
+        pack = summary_pack(engine, self._by.model, _worth_reading(span), known, str(scratch), task)
         shown = frozenset(pack.message_ids)
         # What the pack had no room for is not summarised by this pass; what no engine is to read
         # (the words of failed runs) is covered by having been left out.
@@ -221,7 +226,9 @@ class Summariser:
             outcome = await self._run(engine, pass_id, pack, scratch)
             used = outcome.usage
             made = parse(outcome.text, _worth_reading(span), engine.name)
-            written = await self._records.insist(self._close, pass_id, span, made, outcome.usage)
+            about = parse_lines(outcome.text, _worth_reading(span)) if self._context else {}
+            close = partial(self._close, pass_id, span, made, outcome.usage, about)
+            written = await self._records.insist(close)
         except BadSummary as error:
             await self._fail(pass_id, str(error), used)
             return False
@@ -279,14 +286,24 @@ class Summariser:
         await self._records.do(fail)
 
     def _close(
-        self, pass_id: str, span: Sequence[Message], made: Sequence[Topic], used: Usage
+        self,
+        pass_id: str,
+        span: Sequence[Message],
+        made: Sequence[Topic],
+        used: Usage,
+        about: Mapping[int, str],
     ) -> bool:
-        written = self._write(pass_id, span, made, used)
+        written = self._write(pass_id, span, made, used, about)
         usage.note_pass(pass_id, used, "answered", self._purse.project_of, time.time())
         return written
 
     def _write(
-        self, pass_id: str, span: Sequence[Message], made: Sequence[Topic], used: Usage
+        self,
+        pass_id: str,
+        span: Sequence[Message],
+        made: Sequence[Topic],
+        used: Usage,
+        about: Mapping[int, str] = MappingProxyType({}),
     ) -> bool:
         """Write a pass; the conversation's topics are read and merged in the same transaction."""
         return topics.close_pass(
@@ -296,6 +313,7 @@ class Summariser:
             used,
             time.time(),
             findable=self._findable,
+            about=about,
         )
 
     def _log(
@@ -327,13 +345,18 @@ class _NoAnswer(Exception):
 
 
 def summary_pack(
-    engine: Engine, model: str, span: Sequence[Message], known: Sequence[Topic], folder: str
+    engine: Engine,
+    model: str,
+    span: Sequence[Message],
+    known: Sequence[Topic],
+    folder: str,
+    task: str = TASK,
 ) -> ContextPack:
     """What the engine is told: the messages as a conversation, the titles there are, the task."""
     titles = tuple(topic.title for topic in known if topic.made_by != EXTRACT)
     seat = Participant(engine.name, model=model)
     request = PackRequest(
-        prompt=TASK,
+        prompt=task,
         prompt_message_id=0,
         participant=seat,
         mode="standard",

@@ -51,6 +51,16 @@ what was said before, tell both, in their order.
 - Short sentences, few of them; small talk is left out; `{"topics": []}` if nothing matters.
 - If there is a list of titles that exist already, use such a title again for what belongs to it."""
 
+CONTEXT_TASK = """
+
+Beside "topics", the JSON has "context": for each message that is hard to understand by itself, \
+one line of at most 20 words, in its language: what it is about, and what it answers or refers to. \
+By its number, and without repeating its words: {"topics": [...], "context": {"14": "which library \
+signs the sign-in tokens; answers Mina's question"}}."""
+"""What is added to the task where such lines are wanted (Contextual Retrieval, Anthropic 2024)."""
+
+MAX_LINE_CHARS = 200
+
 _MENTION = re.compile(r"@[^@()\n]{1,80} \(\w{1,40}\)|@\w+")  # as the chats write whom one calls
 _BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 _KINDS: Mapping[str, StatementKind] = {kind: kind for kind in get_args(StatementKind)}
@@ -81,6 +91,7 @@ class _Topic(_Shape):
 
 class _Summary(_Shape):
     topics: list[Any]
+    context: Any = None
 
 
 def parse(answer: str, span: Sequence[Message], engine: str) -> tuple[Topic, ...]:
@@ -103,6 +114,21 @@ def parse(answer: str, span: Sequence[Message], engine: str) -> tuple[Topic, ...
     if offered and not topics:
         raise BadSummary("no statement names a message that it comes from")
     return merge((), restored(topics, span))
+
+
+def parse_lines(answer: str, span: Sequence[Message]) -> dict[int, str]:
+    """The lines of context in an engine's answer, by the messages of ``span`` they are about.
+
+    Raises:
+        BadSummary: there is no JSON block.
+    """
+    given = _load(answer).context
+    by_number = {str(message.id): message.id for message in span}
+    return {
+        by_number[number]: said[:MAX_LINE_CHARS]
+        for number, line in (given.items() if isinstance(given, dict) else ())
+        if number in by_number and isinstance(line, str) and (said := " ".join(line.split()))
+    }
 
 
 def _load(answer: str) -> _Summary:

@@ -3,7 +3,7 @@
 A message is also a keyword row and vectors (``core.records.indexing``); what was said because of it
 are messages of their own. Everything else that may hold words of one is taken down here:
 
-- topics and their statements, with their vectors (``forget``);
+- topics and their statements, with their vectors, and lines of context (``forget``);
 - marks that people set on it (``forget``);
 - its files, and posts that tell its words: a header that quotes it, a plan as it was proposed
   (``erase``);
@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 from peewee import SQL
 
-from core.records import files, filing, statements
+from core.records import files, filing, lines, statements
 from core.records.prepared import Prepared, each
 from core.records.tables import MarkRow, MessageRow, OutboxRow, SummarisedRow, SummaryRow, TopicRow
 
@@ -148,7 +148,8 @@ def _sources(topic: TopicRow) -> set[int]:
 
 
 def _undo(conversation: int, summary_id: str) -> None:
-    """Take down all topics of a pass; the messages behind them are due again."""
+    """Take down all topics and lines of a pass; the messages behind them are due again."""
+    lines.drop(summary_id)
     of_pass = SummarisedRow.select().where(SummarisedRow.summary == summary_id)
     freed = {row.message for row in of_pass}
     for topic in _made_of(conversation, summary_id, frozenset(freed)):
@@ -170,8 +171,9 @@ def _undo(conversation: int, summary_id: str) -> None:
 def _shorten(conversation: int, summary_id: str) -> None:
     """Take what a pass made out of its topics; what other passes made stays.
 
-    A title that it may have given goes as well. What it covered stays covered.
+    A title that it may have given goes as well, and its lines. What it covered stays covered.
     """
+    lines.drop(summary_id)
     row = SummaryRow.get_by_id(summary_id)
     covered = SummarisedRow.select().where(SummarisedRow.summary == summary_id)
     read = frozenset(json.loads(row.read)) | {one.message for one in covered}

@@ -1,8 +1,9 @@
 """What is written beside a message so that it is found: its keyword row, and a job for its vector.
 
 In the transaction of the message itself, so keywords find it at once and no crash loses a job. A
-row also holds words of the message before it (``context``): it is written anew when these change,
-or when another message comes between, so nothing of what is erased stays in it.
+row also holds words of the message before it, and of a line that an engine may have written about
+it (``context``): it is written anew when these change, or when another message comes between, so
+nothing of what is erased stays in it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from core.keywords import context_text, index_text
 from core.records import fulltext
 from core.records.prepared import Prepared
-from core.records.tables import IndexJobRow, MessageRow, VectorRow
+from core.records.tables import ContextLineRow, IndexJobRow, MessageRow, VectorRow
 
 # What failed and stopped runs said is nobody's memory: such messages are found by no word (C109),
 # and are context of none.
@@ -69,8 +70,27 @@ def write(row: MessageRow) -> None:
         row.id,
         index_text(row.text),
         index_text(row.author_name),
-        context_text(row.sent_at, before.text if before else ""),
+        _context(row.id, row.sent_at, before.text if before else ""),
     )
+
+
+_line = Prepared(
+    ContextLineRow, lambda message: ContextLineRow.select().where(ContextLineRow.message == message)
+)
+
+
+def _context(message_id: int, sent_at: float, before: str) -> str:
+    """When it was said, what was said before, and what an engine wrote about it, if any did."""
+    line = _line.first(message=message_id)
+    around = context_text(sent_at, before)
+    return f"{around} {index_text(line.line)}" if line else around
+
+
+def surround(message_id: int) -> None:
+    """The line about a message is another one, or gone: its keyword row, if any, says so."""
+    row = MessageRow.get_by_id(message_id)
+    before = _before.first(conversation=row.conversation_id, at=row.sent_at, message=row.id)
+    fulltext.set_context(row.id, _context(row.id, row.sent_at, before.text if before else ""))
 
 
 def drop(message_id: int) -> None:
@@ -108,4 +128,4 @@ def _follow(row: MessageRow, before: str) -> None:
     """What was said right after a message has ``before`` as its context now."""
     after = _after.first(conversation=row.conversation_id, at=row.sent_at, message=row.id)
     if after is not None:
-        fulltext.set_context(after.id, context_text(after.sent_at, before))
+        fulltext.set_context(after.id, _context(after.id, after.sent_at, before))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 from peewee import JOIN, fn
 
 from core.model import EXTRACT, Message, Statement, Topic, Usage
-from core.records import messages, statements
+from core.records import lines, messages, statements
 from core.records.derived import uncover
 from core.records.messages import to_message
 from core.records.prepared import Prepared
@@ -208,6 +209,7 @@ def close_pass(
     now: float,
     *,
     findable: bool = False,
+    about: Mapping[int, str] = MappingProxyType({}),
 ) -> bool:
     """Write what a pass over ``span`` made, all or nothing; False when it is stale.
 
@@ -216,6 +218,7 @@ def close_pass(
 
     ``merged`` takes the conversation's topics of the same titles, as they are, and gives them with
     the new ones in. ``findable``: what an engine made of them is to be found by meaning.
+    ``about``: a line of context for some of the messages, by their ids.
     """
     row = SummaryRow.get_by_id(pass_id)
     if not _still_so(span):
@@ -249,6 +252,7 @@ def close_pass(
             ).id
         if findable and topic.made_by != EXTRACT:
             statements.write(number)
+    lines.write(pass_id, about)
     read = json.dumps([message.id for message in span])
     told = json.dumps(asdict(usage))
     SummaryRow.change(pass_id, state="done", usage=told, read=read, ended_at=now)

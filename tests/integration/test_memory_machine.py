@@ -24,7 +24,7 @@ from core.memory.find import find
 from core.memory.topics import extract, merge
 from core.model import EXTRACT, Pull, Usage
 from core.records import topics
-from core.records.tables import StatementRow
+from core.records.tables import ContextLineRow, MessageIndex, StatementRow
 from core.records.thread import Records
 from core.sources.catalog import all_sources
 from tests.integration.memory_world import (
@@ -176,7 +176,13 @@ class Memory(RuleBasedStateMachine):
                 made = tuple(replace(topic, made_by=by) for topic in made)
                 topics.open_pass(name, place.id, by, "", {}, 1.0)
                 topics.close_pass(
-                    name, span, lambda known: merge(known, made), Usage(), 1.0, findable=True
+                    name,
+                    span,
+                    lambda known: merge(known, made),
+                    Usage(),
+                    1.0,
+                    findable=True,
+                    about={one.id: " ".join(m.text for m in span) for one in span if engine},
                 )
 
         world.do(write)
@@ -194,7 +200,13 @@ class Memory(RuleBasedStateMachine):
         if whole:
             world.index()
         allowed = world.allowed(place, trusted=trusted, recall=recall)
-        stated = world.do(lambda: "\n".join(row.text for row in StatementRow.select()))
+        stated = world.do(
+            lambda: "\n".join(
+                [row.text for row in StatementRow.select()]
+                + [row.line for row in ContextLineRow.select()]
+                + [row.context for row in MessageIndex.select()]
+            )
+        )
         assert not world.gone.intersection(MARKER.findall(stated))
         for text in ("alpha", "wagen"):  # a word that is in all of it, and one that only means it
             scene = world.scene(place, trusted=trusted, recall=recall, text=text)

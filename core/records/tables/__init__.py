@@ -16,6 +16,7 @@ from core.records.tables.chat import (
 )
 from core.records.tables.links import BranchRow, LinkRow
 from core.records.tables.memory import (
+    ContextLineRow,
     EmbedderRow,
     IndexJobRow,
     MarkRow,
@@ -64,6 +65,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     SummarisedRow,
     TopicRow,
     StatementRow,
+    ContextLineRow,
     ScopeRow,
     EmbedderRow,
     VectorRow,
@@ -84,6 +86,7 @@ __all__ = [
     "AuditRow",
     "BranchRow",
     "BudgetToldRow",
+    "ContextLineRow",
     "ConversationRow",
     "DecisionRow",
     "EmbedderRow",

@@ -97,6 +97,17 @@ class StatementRow(Table):
         table_name = "statement"
 
 
+class ContextLineRow(Table):
+    """A line that an engine wrote about a message, in the context of its keyword row."""
+
+    message = IntegerField(primary_key=True)
+    summary = TextField(index=True)  # the pass that wrote it
+    line = TextField()
+
+    class Meta:
+        table_name = "context_line"
+
+
 class ScopeRow(Table):
     """Whose eyes a text is for: a channel, or one private thread of it (``apart``: its row's id).
 
