@@ -29,11 +29,13 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import structlog
 
 from benchmarks.locomo import DEEP, FIRST, Bm25, Fts5, Question, Talk, figures, fused, load
+from benchmarks.prefixes import Prefixed, no_context_column
 from benchmarks.tokens import Tokens
 from core.memory.embed.choose import Choice, EmbedTerms, choose
 from core.memory.embed.e5_tokens import E5Tokens
@@ -195,6 +197,7 @@ async def measure(
     *,
     parts: bool,
     model: E5Tokens | None = None,
+    prefix: bool = False,
 ) -> dict[str, dict[str, float]]:
     """All rows, by name."""
     house = House(folder, embedder)
@@ -209,6 +212,8 @@ async def measure(
         rows: dict[str, list[tuple[bool, dict[str, float]]]] = {}
         for number, talk in enumerate(talks):
             asking = _Asking(house, talk, embedder, model)
+            if prefix and embedder is not None:
+                asking.prefixed = await asyncio.to_thread(Prefixed, embedder, talk.turns)
             for question in talk.questions:
                 for name, (order, ms) in (await asking.all(question, parts=parts)).items():
                     one = figures(order, question, talk.turns) | {"ms": ms}
@@ -233,6 +238,7 @@ class _Asking:
         self.place = {number: place for place, number in enumerate(talk.ids)}
         self.now = talk.turns[-1].at + 86_400
         self.vectors: Vectors | None = None
+        self.prefixed: Prefixed | None = None
         self.tokens = model and Tokens(model, texts, [turn.session for turn in talk.turns])
 
     async def all(self, question: Question, *, parts: bool) -> dict[str, tuple[list[int], float]]:
@@ -266,6 +272,8 @@ class _Asking:
             near = replace(near, statements=None)
         if self.tokens is not None:
             found |= await self._by_tokens(scene, text, near)
+        if self.prefixed is not None:
+            found |= await self._by_prefix(self.prefixed, scene, text, near)
         if parts:
             found["product - vectors"] = await _timed(lambda: self._find(scene, text, None, RECIPE))
             for name, recipe in PARTS.items():
@@ -291,6 +299,20 @@ class _Asking:
             "product + MaxSim": await _timed(lambda: again(near)),
             "product, late chunking + MaxSim": await _timed(lambda: again(late)),
         }
+
+    async def _by_prefix(
+        self, prefixed: Prefixed, scene: Scene, text: str, near: Near | None
+    ) -> dict[str, tuple[list[int], float]]:
+        asked = scene.prompt_message_id
+        other = await prefixed.near(self.house.records, text, self.talk.ids, asked)
+        found = {"product, prefix embedded": await _timed(self._way(scene, text, other))}
+        with no_context_column():
+            found["product - context column"] = await _timed(self._way(scene, text, near))
+            found["prefix embedded - context column"] = await _timed(self._way(scene, text, other))
+        return found
+
+    def _way(self, scene: Scene, text: str, near: Near | None) -> Callable[[], Any]:
+        return lambda: self._find(scene, text, near, RECIPE)
 
     async def _find(self, scene: Scene, text: str, near: Near | None, recipe: Recipe) -> list[int]:
         hits = await self._hits(scene, text, near, recipe)
@@ -360,6 +382,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--talks", type=int, default=0, help="conversations (0 = all)")
     parser.add_argument("--parts", action="store_true", help="also the product without each part")
     parser.add_argument("--tokens", action="store_true", help="also late chunking and MaxSim")
+    parser.add_argument("--prefix", action="store_true", help="also context, here and there")
     parser.add_argument("--cache", type=Path, help="a folder where vectors of messages are kept")
     parser.add_argument("--json", action="store_true", help="one object as the last line")
     given = parser.parse_args(arguments)
@@ -370,7 +393,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         embedder = Kept(embedder, given.cache)
     with tempfile.TemporaryDirectory() as folder:
         model = E5Tokens() if given.tokens else None
-        rows = asyncio.run(measure(talks, Path(folder), embedder, parts=given.parts, model=model))
+        wanted = {"parts": given.parts, "model": model, "prefix": given.prefix}
+        rows = asyncio.run(measure(talks, Path(folder), embedder, **wanted))
     name = embedder.name if embedder else "none"
     print(f"embedder: {name}; questions: {sum(len(talk.questions) for talk in talks)}")
     for row, told in rows.items():

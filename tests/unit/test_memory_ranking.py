@@ -37,6 +37,16 @@ def test_the_only_near_one_is_near():
     assert one.score == pytest.approx(1.0)
 
 
+def test_a_statement_lends_to_its_messages_as_much_as_the_recipe_says():
+    recipe = replace(PLAIN, statements=0.3, topics=0.1)
+    two = [said(1, keyword=1.0), said(2, keyword=0.8, stated=1.0), said(3, keyword=0.8)]
+    assert order(two, recipe) == [2, 1, 3]
+    assert order(two, replace(recipe, statements=0.0)) == [1, 3, 2]
+    summed = [said(1, keyword=1.0), said(2, keyword=0.95, summed=1.0)]
+    assert order(summed, recipe) == [2, 1]
+    assert order(summed, replace(recipe, topics=0.0)) == [1, 2]
+
+
 def test_an_answer_is_found_by_the_question_before_it():
     answer, other = said(2, 1, before=(1,), cosine=0.81), said(9, 7, cosine=0.82)
     asked = said(1, 1, keyword=5.0, cosine=0.9)

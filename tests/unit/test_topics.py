@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from core.memory.signs import MAX_SENTENCE_CHARS, kind_of, sentences
 from core.memory.topics import (
+    MAX_LINE_CHARS,
     MAX_STATEMENTS,
     WORD_FOR_WORD,
     BadSummary,
     extract,
     merge,
     parse,
+    parse_lines,
     restored,
 )
 from core.model import EXTRACT, Message, Statement, Topic
@@ -305,3 +307,15 @@ def test_every_negation_is_kept_with_its_speaker_whatever_the_summary_says(lines
 def test_any_text_is_taken(text):
     span = said([("Kim", text)])
     assert all(s.ids == (10,) and s.who == "Kim" for s in stated(extract(span)))
+
+
+def test_lines_of_context_are_read_whatever_stands_there_beside_them():
+    span = said([("Kim", "A"), ("Lee", "B")], first=1)
+    given = {"1": "  the sign-in\n tokens ", "2": ["no line"], "3": "of no message", "x": "y"}
+    answer = json.dumps({"topics": [], "context": given})
+    assert parse_lines(f"Here:\n```json\n{answer}\n```", span) == {1: "the sign-in tokens"}
+    assert len(parse_lines(answer.replace("the sign-in", "z" * 5_000), span)[1]) == MAX_LINE_CHARS
+    for none in (None, [], "1", 7):
+        assert parse_lines(json.dumps({"topics": [], "context": none}), span) == {}
+    with pytest.raises(BadSummary):
+        parse_lines("nothing to tell", span)
