@@ -27,7 +27,7 @@ from bridge.chats import make_chats
 from bridge.keeping import keeping_check
 from bridge.limits import engine_check, limit_checks
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all, summary_check
-from bridge.memory_cli import chroma_stands
+from bridge.memory_cli import chroma_stands, embedder_stands
 from bridge.tables import read_tables
 from config.settings import Settings, SettingsError, find_config
 from core.errors import BadSettings, MootError
@@ -159,7 +159,8 @@ def _packages() -> Check:
 
 
 def _stores(settings: Settings) -> list[Check]:
-    return [_folder(settings.storage.dir), _sqlite(), _chroma(settings)]
+    embedder = Check("embedder", *embedder_stands(settings))
+    return [_folder(settings.storage.dir), _sqlite(), embedder, _chroma(settings)]
 
 
 def _folder(folder: Path) -> Check:

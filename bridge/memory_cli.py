@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from bridge.app import DATABASE
+from bridge.app import DATABASE, memory_terms
 from bridge.lock import writers_lock
 from config.settings import Settings
 from core import filelock
@@ -16,6 +16,7 @@ from core.memory.chroma import ChromaAway, ChromaIndex, Pace
 from core.memory.chroma.asked import NO_VECTORS, NOT_OPENED
 from core.memory.chroma.home import Home, home_of
 from core.memory.chroma.store import unreachable
+from core.memory.embed.choose import Named, choose
 from core.model.memory import MemoryState
 from core.records import embedders, vectors
 from core.records.thread import Records
@@ -43,6 +44,9 @@ async def read_state(settings: Settings) -> tuple[MemoryState, bool]:
     state = await asyncio.to_thread(_in_chroma, home, runs)
     if settings.memory.embedder == "none":
         state = replace(state, why="[memory] embedder is none: messages are found by keywords only")
+    elif settings.memory.embedder == "http":  # a Moot that runs has no place to leave word of it
+        _, why, fix = await asyncio.to_thread(embedder_stands, settings)
+        state = replace(state, why="; ".join(filter(None, (why if fix else "", state.why))))
     return replace(state, embedder=model.name if model else "", **counted), runs
 
 
@@ -65,6 +69,25 @@ def _in_chroma(home: Home | None, runs: bool) -> MemoryState:  # noqa: FBT001
     if runs:
         return told
     return MemoryState(chroma="away", in_chroma=told.in_chroma, why="Moot is not running")
+
+
+def embedder_stands(settings: Settings) -> tuple[bool, str, str]:
+    """The embedder's line in `moot doctor`, as ``chroma_stands``: loads it or asks it. Blocks."""
+    said = settings.memory
+    if said.embedder == "none":
+        return True, "none: messages are found by keywords only", ""
+    embedder, why, again = choose(memory_terms(settings).embed)
+    if embedder is not None:
+        where = "by an endpoint" if said.embedder == "http" else "on this host"
+        if isinstance(embedder, Named):
+            embedder.close()
+        return True, f"{embedder.name.split('/')[0]}, {embedder.dim} dimensions, {where}", ""
+    if said.embedder != "http":
+        return False, why, "Run make setup again, or name another [memory] embedder."
+    fix = "Set [memory] embedder_url and embedder_model"
+    if again:
+        fix = "Start that server, or correct [memory] embedder_url, embedder_model and the key"
+    return False, why, f'{fix}; or set embedder to "auto".'
 
 
 def chroma_stands(settings: Settings) -> tuple[bool, str, str]:

