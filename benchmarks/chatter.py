@@ -195,8 +195,11 @@ class _Noun(str):
         return f"{self}{_PARTICLES[particle][0 if closed else 1]}"
 
 
-def chatter(count: int, seed: int = 20) -> list[str]:
-    """``count`` different lines, the languages mixed in their shares."""
+def chatter(count: int, seed: int = 20, at_most: int = AT_MOST) -> list[str]:
+    """``count`` different lines, the languages mixed in their shares.
+
+    ``at_most``: lines that hold one noun of the questions.
+    """
     dice = random.Random(seed)
     lines = {language: text.strip().split("\n") for language, text in LINES.items()}
     shared = {language: set(nouns.split("|")) for language, nouns in NOUNS.items()}
@@ -210,7 +213,7 @@ def chatter(count: int, seed: int = 20) -> list[str]:
         number = dice.randint(2, 999)
         line = dice.choice(lines[language])
         asked = {noun for noun in (n, m) if noun in shared[language]}
-        if any(said[noun] >= AT_MOST for noun in asked):
+        if any(said[noun] >= at_most for noun in asked):
             continue
         said.update(asked)
         made[line.format(n=n, m=m, k=number, d=day, w=dice.choice(NAMES))] = None

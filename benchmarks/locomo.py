@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from core.keywords import STOP_WORDS
 from core.model import Statement, Topic
 
 DEEP = 200  # as many places as are looked at
@@ -122,15 +123,40 @@ def _when(said: str) -> float:
 # --- what it is compared with --------------------------------------------------------------
 
 
+class Stems:
+    """Words as the Porter stemmer of SQLite leaves them, without what says nothing."""
+
+    def __init__(self) -> None:
+        self.database = sqlite3.connect(":memory:")
+        self.database.execute(_TABLE)
+        self.database.execute("CREATE VIRTUAL TABLE v USING fts5vocab(f, instance)")
+
+    def of(self, texts: Sequence[str]) -> list[list[str]]:
+        """The stems of each text, in its order."""
+        self.database.execute("DELETE FROM f")
+        rows = enumerate((" ".join(words(text)) for text in texts), 1)
+        self.database.executemany("INSERT INTO f(rowid, t) VALUES (?, ?)", rows)
+        found: list[list[str]] = [[] for _ in texts]
+        for term, row in self.database.execute("SELECT term, doc FROM v ORDER BY doc, offset"):
+            found[row - 1].append(term)
+        return found
+
+
+_TABLE = "CREATE VIRTUAL TABLE f USING fts5(t, tokenize='porter unicode61 remove_diacritics 2')"
+
+
 def words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+    """The words of a text, without stop words (the product's list) unless there is nothing else."""
+    every = re.findall(r"\w+", text.lower())
+    return [word for word in every if word not in STOP_WORDS] or every
 
 
 class Bm25:
-    """BM25 over the texts as they are (k1 1.2, b 0.75)."""
+    """BM25 (k1 1.2, b 0.75) over stemmed texts without stop words: those of one conversation."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.counts = [Counter(words(text)) for text in texts]
+        self.stems = Stems()
+        self.counts = [Counter(stems) for stems in self.stems.of(texts)]
         self.sizes = [sum(count.values()) for count in self.counts]
         self.mean = statistics.fmean(self.sizes)
         self.uses = Counter(word for count in self.counts for word in count)
@@ -138,7 +164,7 @@ class Bm25:
     def order(self, question: str) -> list[int]:
         """Places of texts, the best first."""
         scores = [0.0] * len(self.counts)
-        for word in set(words(question)) & self.uses.keys():
+        for word in set(self.stems.of([question])[0]) & self.uses.keys():
             rare = math.log(1 + (len(scores) - self.uses[word] + 0.5) / (self.uses[word] + 0.5))
             for place, (count, size) in enumerate(zip(self.counts, self.sizes, strict=True)):
                 if used := count[word]:
@@ -150,11 +176,11 @@ class Bm25:
 
 
 class Fts5:
-    """SQLite's full-text search with its own tokeniser, the words joined by OR."""
+    """SQLite's full-text search with its stemmer, the words joined by OR, no stop words asked."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.database = sqlite3.connect(":memory:")
-        self.database.execute("CREATE VIRTUAL TABLE f USING fts5(t, tokenize='porter unicode61')")
+        self.database.execute(_TABLE)
         self.database.executemany("INSERT INTO f(rowid, t) VALUES (?, ?)", enumerate(texts, 1))
 
     def order(self, question: str) -> list[int]:
