@@ -7,6 +7,7 @@ while it fails, questions are answered from keywords alone: nobody waits for mem
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,10 +59,14 @@ class MemoryTerms:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What the rows say before a question is asked: where to look, and whose names to leave out."""
+    """What the rows say before a question is asked: where to look, and whose names to leave out.
+
+    ``stated``: there are statements of topics, somewhere.
+    """
 
     scopes: tuple[int, ...]
     people: tuple[str, ...]
+    stated: bool
 
 
 class Memory:
@@ -122,6 +127,25 @@ class Memory:
         if self._indexer is not None:
             self._indexer.wake()
 
+    async def caught_up(self, within_s: float) -> None:
+        """Return once all that was said has its vector or none can be made; in ``within_s`` at most.
+
+        For one who asks right after the start: nobody else waits for memory.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while await self._behind():
+                    await asyncio.sleep(0.05)
+
+    async def _behind(self) -> bool:
+        counted = await self._records.do(vectors.counted)
+        indexer = self._indexer
+        if not counted["messages"] or (indexer is not None and self._chosen.embedder is None):
+            return False
+        if indexer is None or indexer.serving is None or counted["jobs"]:
+            return not (indexer and indexer.why)
+        return self.nearby.embedder != indexer.serving.id
+
     async def near(self, scene: Scene, text: str, *, within_s: float) -> Near | None:
         """See ``core.ports.Recollect``."""
         if self._indexer is None or self._indexer.serving is None:
@@ -177,21 +201,19 @@ class Memory:
         try:
             await self.nearby.ready(look.scopes, within_s / 2)
             ids, cosines = await self.nearby.find(await asking, look.scopes, FOUND + 1)
-            stated = await self._stated(serving, await asking, look.scopes, within_s / 4)
+            stated = await self._stated(serving, await asking, look)
         finally:
             asking.cancel()
         found = told(serving.embedder.name, ids, cosines, scene.prompt_message_id)
         return replace(found, statements=stated)
 
-    async def _stated(
-        self, serving: Serving, query: Vectors, where: Sequence[int], within_s: float
-    ) -> Near | None:
-        """The statements that are nearest, where they are kept and asked."""
+    async def _stated(self, serving: Serving, query: Vectors, look: _Look) -> Near | None:
+        """The statements that are nearest, of those that are held: nobody waits for the others."""
         held = self.statements
-        if held is None or held.embedder != serving.id or not held.has_some(where):
+        if held is None or held.embedder != serving.id or not look.stated:
             return None
-        await held.ready(where, within_s)
-        return told(serving.embedder.name, *await held.find(query, where, FOUND), 0)
+        await held.ready(look.scopes, 0.0)
+        return told(serving.embedder.name, *await held.find(query, look.scopes, FOUND), 0)
 
     async def _vector_of(self, embedder: Embedder, text: str) -> Vectors:
         """The vector of a question; that of one asked lately is known."""
@@ -277,7 +299,7 @@ async def _kept_going(name: str, work: Callable[[], Awaitable[None]]) -> None:
 
 
 def _look(scene: Scene, text: str) -> _Look:
-    return _Look(scopes.allowed_scopes(scene), people_in(text))
+    return _Look(scopes.allowed_scopes(scene), people_in(text), statements.some())
 
 
 def told(name: str, ids: Ids, cosines: Floats, question: int) -> Near:

@@ -85,6 +85,14 @@ def _drop(number: int) -> None:
     indexing.drop_vectors(KIND, number)
 
 
+_some = Prepared(StatementRow, lambda: StatementRow.select(StatementRow.id).limit(1))
+
+
+def some() -> bool:
+    """Whether there are any."""
+    return bool(_some.tuples())
+
+
 def texts(ids: Iterable[int]) -> list[tuple[int, int, str]]:
     """Of those that are there: (id, conversation, text)."""
     return [tuple(row) for row in _by_id.tuples(ids=json.dumps(list(ids)))]

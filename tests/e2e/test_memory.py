@@ -75,13 +75,16 @@ async def test_a_long_thread_gets_topics_that_are_told_and_go_with_their_message
         assert "do not deploy service 1 on Friday" in told
         maker = "summed up by rehearsal" if by == "rehearsal" else "taken word for word"
         assert maker in told
+        stated = "\n".join(read(moot, "SELECT text FROM statement"))
+        assert ("service 1 on Friday" in stated) is (by == "rehearsal")
 
         await slack.delete(said[0], user=BOB)
         await slack.say("and now?", thread=root)  # a turn's end is when the summariser looks
 
         async def told_again() -> bool:
             kept = topics(moot)
-            return "service 2 on Friday" in kept and "service 1 on Friday" not in kept
+            found = kept + "\n".join(read(moot, "SELECT text FROM statement"))
+            return "service 2 on Friday" in kept and "service 1 on Friday" not in found
 
         await slack.wait(told_again, "topics of what is left", 60)
         await slack.say("once more?", thread=root)
