@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from core.keywords import STOP_WORDS
+
 _HANGUL = "\uac00-\ud7a3"
 _KANA = "\u3041-\u30ff"
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
@@ -34,12 +36,15 @@ _SURNAMES = frozenset(
 )
 
 MIN_LETTERS = 2
+_BEGUN = 2  # characters of a form by which it is looked up
+MAX_CHARS = 2_000  # of a question that are looked at for names: what is pasted behind it names none
 
 
 def _either(words: str) -> str:
     return "|".join(sorted(words.split(), key=len, reverse=True))
 
 
+_KO_TITLE = re.compile(rf"\s?(?:{_either(_KO_TITLES)})(?![{_HANGUL}]{{3}})")
 _KO_AFTER = re.compile(rf"(?:{_either(_KO_TITLES)})?(?:{_either(_KO_PARTICLES)})?")
 _EAST_AFTER = re.compile(rf"(?:{_either(_JA_AFTER)}|{_either(_ZH_AFTER)})?")
 _POSSESSIVE = re.compile(r"(?:['’]s?(?!\w))?")
@@ -60,7 +65,22 @@ bot app deploy build ci cd release alert alerts monitor monitoring team support 
 system test tests dev ops info news help staff manager lead backend frontend design data mobile
 web api docs security infra platform github gitlab jira slack discord notion status report error
 """
-_WORDS = frozenset(_COMMON.split())
+# First names that are words, too: only with a title behind them, or after @.
+_COMMON_KO = """
+하나 두나 가을 여름 겨울 보라 우리 나라 사랑 바다 하늘 구름 이슬 소리 미래 다운 아라 고은 슬기 지혜
+은혜 보람 나무 다음 모두 사람 한국 서울 세상 마음 시간 이유 정도 정리 사유 하루 조금 오늘 내일 어제
+"""
+_WORDS = frozenset((*_COMMON.split(), *_COMMON_KO.split())) | STOP_WORDS
+
+
+@lru_cache(maxsize=8)
+def _called(names: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
+    """(form, name) of all these people by how the form begins: of thousands a question has few."""
+    called: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        for form in forms(name):
+            called.setdefault(_head(form)[:_BEGUN], []).append((form, name))
+    return called
 
 
 @lru_cache(maxsize=8_192)
@@ -69,7 +89,7 @@ def forms(name: str) -> tuple[str, ...]:
     full = " ".join(name.split()).strip("@ ")
     alone = _ASIDE.sub(" ", full).strip() or full
     words = [word for word in _SPLIT.split(alone) if _telling(word)]
-    called = [full, alone, *words]
+    called = [name for name in (full, alone) if _telling(name)] + words
     called += [word for word in re.split(r"[\s._\-]+", alone) if _telling(word)][:1]
     # The same name in another script often stands beside it: "김민수 (Minsu Kim)".
     aside = " ".join(re.findall(r"[(\[（【](.*?)[)\]）】]", full))
@@ -122,17 +142,21 @@ def named(
     decides.
     """
     found: dict[tuple[int, int], set[str]] = {}
+    question = question[:MAX_CHARS]
     low = question.casefold()
+    keys: dict[str, set[str]] = {}
     for key, names in people.items():
-        for form in {form for name in names for form in forms(name)}:
-            for at in _places(form, question, low):
-                found.setdefault(at, set()).add(key)
-    spans = list(found)
-    longest = [
-        span
-        for span in spans
-        if not any(o != span and o[0] <= span[0] and span[1] <= o[1] for o in spans)
-    ]
+        for name in names:
+            keys.setdefault(name, set()).add(key)
+    called = _called(tuple(keys))
+    begun = {low[at : at + size] for at in range(len(low)) for size in (1, _BEGUN)}
+    for form, name in (one for begin in begun & called.keys() for one in called[begin]):
+        for at in _places(form, question, low):
+            found.setdefault(at, set()).update(keys[name])
+    longest: list[tuple[int, int]] = []
+    for span in sorted(found, key=lambda span: (span[0], -span[1])):
+        if not longest or span[1] > longest[-1][1]:  # else it lies within that one
+            longest.append(span)
     return frozenset(
         key for span in longest if doubtful or len(found[span]) == 1 for key in found[span]
     )
@@ -140,11 +164,12 @@ def named(
 
 def without(question: str, people: Iterable[str]) -> str:
     """The question without these people's names, and what hangs on them."""
+    question, rest = question[:MAX_CHARS], question[MAX_CHARS:]
     called = {form for name in people for form in forms(name)}
     for form in sorted(called, key=lambda form: (-len(form), form)):
         for begin, end in reversed(_places(form, question, question.casefold(), whole=True)):
             question = f"{question[:begin]} {question[end:]}"
-    return " ".join(question.split())
+    return " ".join(f"{question}{rest}".split())
 
 
 def _places(form: str, question: str, low: str, *, whole: bool = False) -> list[tuple[int, int]]:
@@ -167,8 +192,11 @@ def _head(form: str) -> str:
 
 
 def _as_name(match: re.Match[str], question: str) -> bool:
-    """Whether what could be any word stands as a name: after @, or with a capital in a sentence."""
-    if match[0].startswith("@"):
+    """Whether what could be any word stands as a name.
+
+    After @, before a title ("하나님", "하나 씨"), or with a capital within a sentence.
+    """
+    if match[0].startswith("@") or _KO_TITLE.match(question, match.end()):
         return True
     before = question[: match.start()].rstrip()
     return match["name"][:1].isupper() and bool(before) and before[-1] not in ".?!:\n"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.memory.dates import spans
+from core.memory.dates import MAX_READ, spans
 
 NOW = datetime(2024, 5, 15, 10, tzinfo=UTC).timestamp()
 DAY = ("2024-05-14", "2024-05-15")
@@ -125,3 +125,8 @@ def test_days_ago_are_that_many_days_ago_in_every_tongue(days, now):
     for question in said:
         [span] = spans(question, float(now))
         assert span.begin <= then < span.end
+
+
+def test_a_text_full_of_times_is_not_read_to_its_end():
+    text = " ".join(f"{n} days ago" for n in range(1, 200))
+    assert 0 < len(spans(text, 1_715_767_200.0)) <= MAX_READ

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,3 +90,31 @@ def test_any_name_and_any_question_are_taken(question, name):
 def test_a_name_is_found_by_itself_and_taken_out(name):
     assert named(f"what did {name} say", {"x": (name,)}) == {"x"}
     assert without(f"what did {name} say", [name]) == "what did say"
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "is_named"),
+    [
+        ("하나만 골라 줘", "하나", False),
+        ("가을에 배포한 것", "가을", False),
+        ("하나님이 뭐라고 했지", "하나", True),
+        ("@하나 뭐라고 했지", "하나", True),
+        ("김하나가 뭐라고 했지", "김하나", True),
+        ("who has the keys", "the", False),
+        ("why (and when) did x fail?", "(", False),
+        ("why (and when) did x fail?", "x", False),
+        ("가는 날", "가", False),
+        ("#12 says what", "12", False),
+    ],
+)
+def test_a_name_that_is_a_word_or_a_sign_names_nobody_by_itself(question, name, is_named):
+    assert named(question, {"one": (name,)}) == (frozenset(("one",)) if is_named else frozenset())
+
+
+@pytest.mark.parametrize("question", ["(" * 10_000, "Kim " * 2_500, "x\n" * 5_000, "@" * 10_000])
+def test_a_question_of_names_alone_takes_no_longer_than_another(question):
+    people = {name: (name,) for name in ("(", "Kim", "x", "@", "Kim (", "김")}
+    began = time.process_time()
+    named(question, people)
+    without(question, people)
+    assert time.process_time() - began < 1.0
