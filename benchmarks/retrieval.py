@@ -59,7 +59,7 @@ from core.records.thread import Records
 
 SMALL = Path(__file__).parent / "data" / "team_chat.json"
 DEV = 5
-WEIGHT = 0.3  # of statements and of topics, in the rows that have them
+TOPICS = 0.2  # the weight of summaries in their row; the product gives them none
 PIECE = 200  # messages that come in at once
 
 PARTS: Mapping[str, Recipe] = {
@@ -265,7 +265,7 @@ class _Asking:
         if self.talk.written and near is not None:
             for name, whole in (("product+facts", False), ("product+summaries", True)):
                 told = await house.records.do(_only, near, whole=whole)
-                recipe = replace(RECIPE, statements=WEIGHT * (not whole), topics=WEIGHT * whole)
+                recipe = replace(RECIPE, statements=0, topics=TOPICS) if whole else RECIPE
                 found[name] = await _timed(
                     lambda told=told, recipe=recipe: self._find(scene, text, told, recipe)
                 )

@@ -38,7 +38,7 @@ class Recipe:
     beside: float = 0.15
     near_by: float = 0.1
     sitting: float = 0.4
-    statements: float = 0.3
+    statements: float = 0.5
     topics: float = 0.0
     author: float = 0.3
     date: float = 0.25
