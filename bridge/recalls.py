@@ -19,7 +19,7 @@ from bridge.recall_commands import MarkIt, Recall, RecallIntention
 from bridge.recall_words import MARKED, Page, Shown, mark_buttons, say_page
 from core.errors import BadInput, NotAllowed
 from core.memory.find import Hit, find
-from core.model import Actor, Button, Conversation, MarkKind, Near, Reply, Scene
+from core.model import Actor, Button, ChatEvent, Conversation, MarkKind, Near, Reply, Scene
 from core.ports import Recollect, no_memory
 from core.records import marks, messages, places, pointed, scope, search
 from core.records.thread import Records
@@ -88,7 +88,7 @@ class Recalls:
             BadInput, NotAllowed: it cannot be; says why.
         """
         if isinstance(wanted, MarkIt):
-            return _mark(acts, wanted, conversation)
+            return _mark(acts, wanted, conversation, said=message_id)
         if acts.event.kind == "message" and conversation is not None:
             action = f"recall:{conversation.id}:{message_id}"
             return Reply(ALONE, (Button(action, "Show me", "primary"),))
@@ -183,7 +183,13 @@ def scene_of(acts: Acts, conversation: Conversation | None, message_id: int = 0)
     )
 
 
-def _mark(acts: Acts, wanted: MarkIt, conversation: Conversation | None, back: str = "") -> Reply:
+def _mark(
+    acts: Acts,
+    wanted: MarkIt,
+    conversation: Conversation | None,
+    back: str = "",
+    said: int = 0,
+) -> Reply:
     """Set or take a mark of what whoever acts may see from here. Whoever finds it sees that."""
     author = acts.event.author
     if not author.trusted:
@@ -203,17 +209,35 @@ def _mark(acts: Acts, wanted: MarkIt, conversation: Conversation | None, back: s
         taken = marks.take(number, there, by=by, now=acts.now, project=project)
         told = "Your mark is taken back." if taken else "You have no mark there."
         return Reply(f"**#{number}**: {told}", more)
-    marks.put(number, there, wanted.kind, by=by, note=wanted.note, now=acts.now, project=project)
+    private = bool(wanted.note) and _told_wider(acts.event, conversation, there)
+    note = "" if private else wanted.note
+    marks.put(
+        number, there, wanted.kind, by=by, note=note, now=acts.now, project=project, said=said
+    )
     told = (
         f"**#{number}** is marked as {MARKED[wanted.kind]} by {literal(author.name)}: it comes "
         f"later in what is found, and agents are told. `!unmark {number}` takes it back."
     )
+    if private:
+        told += (
+            f" Why is not kept: you said it in a private place, and whoever finds #{number} would "
+            f"read it. Say it where #{number} was said."
+        )
     if acts.event.kind == "message":
         return Reply(told)
     if not wanted.note:
         told += f" `!mark {number} {MARKED[wanted.kind]} why` says why."
     undo = f"mark:{scene.conversation.id}:{number}:none" + (f":{back}" if back else "")
     return Reply(told, (Button(undo, "Take it back"), *more))
+
+
+def _told_wider(event: ChatEvent, here: Conversation | None, there: Conversation) -> bool:
+    """Whether some who may read ``there`` may not read where the event happened."""
+    apart = event.apart or (here is not None and here.apart)
+    if replace(there.key, root="") == replace(event.key, root=""):
+        return apart and (here is None or here.id != there.id)
+    closed = event.direct or event.public is False or not places.is_public(event.key)
+    return apart or closed
 
 
 def _place(acts: Acts, conversation_id: int) -> Conversation | None:

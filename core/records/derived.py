@@ -4,7 +4,7 @@ A message is also a keyword row and vectors (``core.records.indexing``); what wa
 are messages of their own. Everything else that may hold words of one is taken down here:
 
 - topics and their statements, with their vectors, and lines of context (``forget``);
-- marks that people set on it (``forget``);
+- marks that people set on it, and the note of a mark that it set (``forget``);
 - its files, and posts that tell its words: a header that quotes it, a plan as it was proposed
   (``erase``);
 - plans, findings, artifacts and decisions that were made from it (``erase``).
@@ -19,9 +19,9 @@ from collections.abc import Iterable
 
 from peewee import SQL
 
-from core.records import files, filing, lines, statements
+from core.records import files, filing, lines, marks, statements
 from core.records.prepared import Prepared, each
-from core.records.tables import MarkRow, MessageRow, OutboxRow, SummarisedRow, SummaryRow, TopicRow
+from core.records.tables import MessageRow, OutboxRow, SummarisedRow, SummaryRow, TopicRow
 
 EARLIER = "Earlier"
 """The title of a topic whose own title may come from messages that are no more."""
@@ -37,7 +37,6 @@ _told = Prepared(
 )
 
 
-_unmark = Prepared(MarkRow, lambda ids: MarkRow.delete().where(MarkRow.message.in_(each(ids))))
 _covers = Prepared(
     SummarisedRow, lambda ids: SummarisedRow.select().where(SummarisedRow.message.in_(each(ids)))
 )
@@ -70,7 +69,7 @@ def age(message_ids: Iterable[int]) -> None:
     for conversation, summary_id in _passes(gone):
         _shorten(conversation, summary_id)
     SummarisedRow.delete().where(SummarisedRow.message.in_(each(_dump(gone)))).execute()
-    _unmark.run(ids=_dump(gone))
+    marks.forget(gone)
     for message_id in gone:
         files.forget(message_id)
         _posts_of(message_id)
@@ -83,7 +82,7 @@ def forget(message_ids: Iterable[int]) -> None:
     messages behind them are uncovered: they are due again.
     """
     gone = frozenset(message_ids)
-    _unmark.run(ids=_dump(gone))
+    marks.forget(gone)
     for conversation, summary_id in _passes(gone):
         _undo(conversation, summary_id)
 

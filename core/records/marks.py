@@ -23,6 +23,11 @@ _of = Prepared(
     lambda ids: MarkRow.select().where(MarkRow.message.in_(each(ids))).order_by(MarkRow.id),
 )
 
+_drop = Prepared(MarkRow, lambda ids: MarkRow.delete().where(MarkRow.message.in_(each(ids))))
+_drop_notes = Prepared(
+    MarkRow, lambda ids: MarkRow.update(note="").where(MarkRow.said.in_(each(ids)))
+)
+
 
 def put(
     message_id: int,
@@ -33,14 +38,24 @@ def put(
     note: str,
     now: float,
     project: str,
+    said: int = 0,
 ) -> None:
     """Mark a message for a person, in place of the mark that they set before.
 
-    ``conversation`` is where it was said; of ``note`` one line of ``MAX_NOTE_CHARS`` is kept.
+    ``conversation`` is where it was said; of ``note`` one line of ``MAX_NOTE_CHARS`` is kept, while
+    the message that told it stands (``said``; 0: there is none).
     """
     note = " ".join(note.split())[:MAX_NOTE_CHARS]
     MarkRow.delete().where((MarkRow.message == message_id) & (MarkRow.by_key == by.key)).execute()
-    MarkRow.create(message=message_id, kind=kind, by_key=by.key, by_name=by.name, note=note, at=now)
+    MarkRow.create(
+        message=message_id,
+        kind=kind,
+        by_key=by.key,
+        by_name=by.name,
+        note=note,
+        at=now,
+        said=said,
+    )
     write_audit("mark", message_id, kind, by, now, project, conversation.id)
 
 
@@ -62,6 +77,13 @@ def marks_of(message_ids: Iterable[int]) -> dict[int, tuple[Mark, ...]]:
         mark = Mark(row.message, cast("MarkKind", row.kind), row.by_name, row.note, row.at)
         found[row.message] = (*found.get(row.message, ()), mark)
     return found
+
+
+def forget(message_ids: Iterable[int]) -> None:
+    """Messages are gone or changed: so are the marks of them, and notes that were words of them."""
+    ids = json.dumps(list(message_ids))
+    _drop.run(ids=ids)
+    _drop_notes.run(ids=ids)
 
 
 def forget_by(person_key: str) -> None:

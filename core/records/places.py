@@ -53,6 +53,20 @@ def set_apart(key: ConversationKey) -> None:
         jobs.move(row.id)
 
 
+_public = Prepared(
+    ConversationRow,
+    lambda chat, space, channel: (
+        ConversationRow.select()
+        .where(
+            (ConversationRow.chat == chat)
+            & (ConversationRow.space == space)
+            & (ConversationRow.channel == channel)
+            & ConversationRow.public
+            & ~ConversationRow.direct
+        )
+        .limit(1)
+    ),
+)
 _set_public = Prepared(
     ConversationRow,
     lambda chat, space, channel, public: ConversationRow.update(public=public).where(
@@ -62,6 +76,11 @@ _set_public = Prepared(
         & (ConversationRow.public != public)
     ),
 )
+
+
+def is_public(key: ConversationKey) -> bool:
+    """Whether everybody in the space is known to be able to read the channel of ``key``."""
+    return bool(_public.rows(chat=key.chat, space=key.space, channel=key.channel))
 
 
 def set_public(key: ConversationKey, *, public: bool) -> None:

@@ -327,3 +327,35 @@ async def test_marks_go_with_who_set_them_and_with_the_text_they_are_of(house: H
     assert (left.by, left.kind) == ("*Lee*", "stale")
     await house.act("edit", "a horse", LEE, message_id="m1")
     assert await house.records.do(marks.marks_of, [number]) == {}
+
+
+async def test_why_something_is_marked_goes_with_what_was_typed(house: House) -> None:
+    number = await house.said("zebra", LEE)
+    await house.act("message", f"!mark {number} wrong it is a quagga", KIM, mentions_us=True)
+    typed = f"m{house.count}"
+    assert "quagga" in (await house.recall("zebra")).text
+    await house.act("delete", "", message_id=typed)
+    [left] = (await house.records.do(marks.marks_of, [number]))[number]
+    assert (left.kind, left.note) == ("wrong", "")
+
+
+async def test_why_is_not_told_beyond_the_private_place_where_it_was_typed(house: House) -> None:
+    number = await house.said("zebra", LEE)
+    await house.said("hello", channel="P", public=False)
+    await house.said("hello", root="few", apart=True)
+    for where in (
+        {"channel": "P", "public": False},
+        {"channel": "P", "public": None},
+        {"channel": "new", "public": None},
+        {"root": "few", "apart": True},
+    ):
+        told = await house.told("command", f"moot mark {number} wrong it is a quagga", **where)
+        assert "Why is not kept" in told.text
+        [mark] = (await house.records.do(marks.marks_of, [number]))[number]
+        assert (mark.kind, mark.note) == ("wrong", "")
+    secret = await house.said("a horse", channel="P", public=False)
+    inside = {"channel": "P", "public": False}
+    await house.told("command", f"moot mark {secret} wrong a mule", **inside)
+    await house.told("command", f"moot mark {number} wrong a quagga", root="9")
+    found = await house.records.do(marks.marks_of, [secret, number])
+    assert [mark.note for (mark,) in found.values()] == ["a mule", "a quagga"]

@@ -191,6 +191,7 @@ class MarkRow(Table):
     by_name = TextField()
     note = TextField(default="")
     at = FloatField()
+    said = IntegerField(default=0, index=True)  # the message that set it; 0: a button, a command
 
     class Meta:
         table_name = "mark"
