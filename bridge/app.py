@@ -80,6 +80,7 @@ class Moot:
     worker: Worker
     delivery: Delivery
     default_engine: str
+    memory: Memory
 
 
 @asynccontextmanager
@@ -242,7 +243,7 @@ async def running(
                 )
                 loops = [group.create_task(work) for work in works]
                 try:
-                    yield Moot(settings, records, intake, worker, delivery, default)
+                    yield Moot(settings, records, intake, worker, delivery, default, memory)
                 finally:
                     for loop in loops:
                         loop.cancel()

@@ -25,6 +25,9 @@ from core.records import turns
 log = structlog.get_logger()
 
 OWNER = ("console:owner",)
+CAUGHT_UP_S = 10.0
+"""That a script's question waits for the vectors of what was said before: they are made while Moot
+runs, and for a script it runs as long as an answer takes."""
 
 
 async def open_room(settings: Settings) -> int:
@@ -68,6 +71,7 @@ async def ask_once(settings: Settings, question: str) -> int:
             ends.extend(await settled(moot, root))
 
         try:
+            await moot.memory.caught_up(CAUGHT_UP_S)
             lines = await ask(chat, question, answered)
         finally:
             listening.cancel()

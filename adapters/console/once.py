@@ -21,7 +21,8 @@ async def ask(
 ) -> list[str]:
     """Ask in a new thread and return its messages once ``settled`` returns, oldest first.
 
-    ``settled`` is given the id of the thread's root.
+    ``settled`` is given the id of the thread's root. What is found by ``/recall`` is for one person
+    and no post: it is the one text then, and no thread is opened.
     One text a message, ``who: text``; several lines stay lines. Status messages are gone by then.
     ``width`` > 0 lays Markdown out for so many columns. The chat must be running. When cancelled
     (Ctrl+C), the question is taken back: it would be gone on with at the next start.
@@ -29,7 +30,9 @@ async def ask(
     Raises:
         OSError: the room cannot be written.
     """
-    typed = read_line(question)
+    typed = read_line(question.replace("!", "/", 1) if question.startswith("!recall") else question)
+    if isinstance(typed, Command) and typed.name == "recall":
+        return await _recalled(chat, channel, typed.text, width)
     if isinstance(typed, Command):  # the same words as a message, for its answer to be a thread
         own = typed.text or "help" if typed.name == "moot" else f"{typed.name} {typed.text}"
         question = f"!{own}"
@@ -42,6 +45,17 @@ async def ask(
         await chat.idle()
         raise
     return [_line(message, width) for message in chat.room.thread(said.root)]
+
+
+async def _recalled(chat: ConsoleChat, channel: str, question: str, width: int) -> list[str]:
+    told: list[str] = []
+    stop = chat.hear(lambda whisper: told.append(render_plain(whisper.reply.text, width)))
+    try:
+        await chat.command(channel, "", "recall", question)
+        await chat.idle()
+    finally:
+        stop()
+    return told
 
 
 def _line(message: RoomMessage, width: int) -> str:

@@ -128,13 +128,13 @@ class Memory:
             self._indexer.wake()
 
     async def caught_up(self, within_s: float) -> None:
-        """Return once all that was said has its vector or none can be made; in ``within_s`` at most.
+        """Return once all that was said has its vector or none can be made; at most ``within_s``.
 
         For one who asks right after the start: nobody else waits for memory.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
-                while await self._behind():
+                while await self._behind():  # noqa: ASYNC110 - of rows and of two parts
                     await asyncio.sleep(0.05)
 
     async def _behind(self) -> bool:

@@ -163,7 +163,7 @@ async def test_after_kill_9_the_thread_is_there_and_its_question_is_answered(tmp
         await terminal.until(lambda: b"\x1b[?1049l" in terminal.raw)
 
 
-async def once(tmp_path: Path, question: str) -> asyncio.subprocess.Process:
+async def once(tmp_path: Path, question: str, **env: str) -> asyncio.subprocess.Process:
     config = tmp_path / "moot.toml"
     config.write_text(f'[storage]\ndir = "{tmp_path}/data"\n[engines]\ndefault = "rehearsal"\n')
     return await asyncio.create_subprocess_exec(
@@ -173,7 +173,7 @@ async def once(tmp_path: Path, question: str) -> asyncio.subprocess.Process:
         str(config),
         "--once",
         question,
-        env=base_env(tmp_path),
+        env=base_env(tmp_path) | env,
         cwd=tmp_path,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -211,3 +211,23 @@ async def test_once_in_a_script(tmp_path):
     assert "Moot: 🔎 memory: “hello” · " in text
     assert "working" not in text
     assert "<!--" not in text
+
+
+async def test_once_after_once_remembers_by_meaning_and_recalls(tmp_path):
+    async def out_of(question: str) -> str:
+        process = await once(
+            tmp_path, question, MOOT__CONTEXT__DELIVERY="push", MOOT__CONTEXT__MODE="standard"
+        )
+        async with asyncio.timeout(DEADLINE_S):
+            out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        return out.decode()
+
+    await out_of("@@rehearse text=Noted.@@ The login token runs out after 24 hours")
+    told = await out_of("@@rehearse show=context@@ 로그인 세션은 언제 끊기나요?")  # no word of it
+    assert "runs out after 24 hours" in told
+    for typed in ("/recall 로그인 세션은 언제 끊기나요?", "!recall when am I signed out?"):
+        found = await out_of(typed)
+        assert "runs out after 24 hours" in found
+        assert "#1" in found
+        assert "press the button" not in found
