@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 
-from core.keywords import STOP_WORDS, tokens
+from core.keywords import STOP_WORDS, is_run, query_terms, tokens
 from core.memory.alike import folded
 from core.memory.dates import spans
 from core.memory.names import named, without
@@ -72,7 +72,8 @@ def find(
     """
     now = time.time() if now is None else now
     named_here = _named(scene, text)
-    by_words = search.search(scene, _words_of(text, named_here), CANDIDATES, few=few)
+    words = _words_of(text, named_here)
+    by_words = search.search(scene, words, CANDIDATES, few=few)
     stated = _stated(near.statements if near else None)
     found, cosines = _found(scene, by_words, near, stated)
     marks = _marks(found)
@@ -96,7 +97,7 @@ def find(
     times = [(span.begin, span.end) for span in spans(text, now, zone)]
     if half_life := scene.project.half_life_days:
         recipe = replace(recipe, half_life_days=half_life)
-    asked = Asked(frozenset(named_here), times, now)
+    asked = Asked(frozenset(named_here), times, now, _pairs(words))
     ranked = rank(candidates, recipe, asked, near.floor if near else 0.0)
     return tuple(_hits(ranked[: 2 * limit], found, marks))[:limit]
 
@@ -122,6 +123,12 @@ def _words_of(text: str, named_here: Mapping[str, str]) -> str:
         return text
     rest = without(text, named_here.values())
     return rest if any(word not in STOP_WORDS for word in tokens(rest)) else text
+
+
+def _pairs(words: str) -> float:
+    """How many of the words that are searched for are pairs of characters, 0 to 1."""
+    terms = query_terms(words)
+    return sum(map(is_run, terms)) / len(terms) if terms else 0.0
 
 
 def people_in(text: str) -> tuple[str, ...]:

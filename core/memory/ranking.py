@@ -9,7 +9,7 @@ the hit. Each part with its figures: decision 0071.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 DAY_S = 86_400.0
 
@@ -20,9 +20,11 @@ class Recipe:
 
     Attributes:
         keywords: the share of the keyword score, the vectors have the rest.
+        pairs: what that share loses where all keywords are pairs of characters: they overlap,
+            and are in many words, so that they tell less than words do.
         beside / near_by: what a message gets of the scores of the two next to it in its thread,
             and of the two behind those.
-        sitting: what it gets of the mean of the best two that were said together with it.
+        sitting: what it gets of the score of the best that was said together with it.
         statements / topics: what a message gets for the nearest statement that comes from it, and
             for the nearest topic of which it is a source (RAPTOR, Sarthi et al. 2024, searches such
             summaries beside the texts; here they only lend).
@@ -35,6 +37,7 @@ class Recipe:
     """
 
     keywords: float = 0.5
+    pairs: float = 0.3
     beside: float = 0.15
     near_by: float = 0.1
     sitting: float = 0.4
@@ -53,7 +56,6 @@ class Recipe:
 
 RECIPE = Recipe()
 PAUSE_S = 3 * 3_600.0  # what is said after it is another sitting
-_BEST_OF_SITTING = 2
 _CROWDED = 60  # of the best hits, in which threads compete for places
 _RRF_K = 60  # Cormack, Clarke, Büttcher 2009
 
@@ -100,11 +102,13 @@ class Asked:
         authors: keys of the people it names; the bonus is for a single one.
         times: (begin, end) of the times it names, UTC seconds.
         now: when it was asked, UTC seconds.
+        pairs: how many of its keywords are pairs of characters (Korean, Japanese, Thai...), 0 to 1.
     """
 
     authors: Collection[str] = ()
     times: Sequence[tuple[float, float]] = ()
     now: float = 0.0
+    pairs: float = 0.0
 
 
 def rank(
@@ -118,7 +122,8 @@ def rank(
         asked: what the question names, and when it was asked.
         floor: the cosine that counts as nothing.
     """
-    found = blended(candidates, recipe, floor)
+    share = max(0.0, recipe.keywords - recipe.pairs * asked.pairs)
+    found = blended(candidates, replace(recipe, keywords=share), floor)
     for one in candidates:
         found[one.id] += recipe.statements * one.stated + recipe.topics * one.summed
     beside = _beside(candidates, found, recipe)
@@ -194,16 +199,17 @@ def _beside(
 
 
 def _sittings(candidates: Sequence[Candidate], found: Mapping[int, float]) -> dict[int, float]:
-    """For each, how well what was said together with it fits: the mean of the best two of it.
+    """For each, how well the best that was said together with it fits.
 
-    Together: in one thread, without a pause of hours. One that stands alone stands for itself.
+    Together: in one thread, without a pause of hours. One that stands alone stands for itself. Of
+    the best alone: what happens to stand beside an answer then cannot place it behind another.
     """
     fits: dict[int, float] = {}
     together: list[Candidate] = []
 
     def close() -> None:
-        best = sorted((found[one.id] for one in together), reverse=True)[:_BEST_OF_SITTING]
-        fits.update((one.id, sum(best) / len(best)) for one in together)
+        best = max(found[one.id] for one in together)
+        fits.update((one.id, best) for one in together)
 
     for one in sorted(candidates, key=lambda c: (c.thread, c.sent_at, c.id)):
         last = together[-1] if together else one
