@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bridge.access import Door
+from core.markup.measure import well_formed
 from core.model import ChatEvent
 from core.records import messages, places
 
@@ -14,6 +17,15 @@ def words_matter(event: ChatEvent, door: Door) -> bool:
     if event.kind == "message" and not (event.mentions_us or event.direct):
         return messages.find_conversation(event.key) is not None
     return event.kind not in ("command", "form") or door.allows(event.author)
+
+
+def in_unicode(event: ChatEvent) -> ChatEvent:
+    """The event without halves of characters, as JSON can hold them: no row can."""
+    files = tuple(replace(one, name=well_formed(one.name)) for one in event.attachments)
+    values = {name: tuple(map(well_formed, given)) for name, given in event.values.items()}
+    author = replace(event.author, name=well_formed(event.author.name))
+    text = well_formed(event.text)
+    return replace(event, text=text, author=author, values=values, attachments=files)
 
 
 def note_place(event: ChatEvent, now: float) -> None:

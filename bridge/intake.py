@@ -16,7 +16,7 @@ from bridge import recalls, terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.answers import FORM as ANSWER_FORM
-from bridge.arrivals import bare_word, note_place, words_matter
+from bridge.arrivals import bare_word, in_unicode, note_place, words_matter
 from bridge.asked import AskedActs, asks_no_more, filled_in
 from bridge.buttons import press
 from bridge.commands import (
@@ -91,6 +91,7 @@ class Intake:
         return reply and reply_without_secrets(reply)
 
     async def _accept(self, event: ChatEvent) -> Reply | None:
+        event = in_unicode(event)
         files = len(event.attachments)  # of two events for a message one may not tell them
         if event.kind == "message" and self._settled.get(event.event_id, -1) >= files:
             log.debug(

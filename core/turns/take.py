@@ -11,6 +11,7 @@ import structlog
 from core.context.terms import mode_for, terms_for
 from core.control import Lease, Place, Stops, Wish
 from core.forecast import reckon
+from core.markup.measure import well_formed
 from core.model import (
     Conversation,
     Step,
@@ -224,8 +225,11 @@ async def _catch_up(conversation: Conversation, house: House) -> tuple[str, ...]
         clean = [
             replace(
                 item,
-                text=redact(item.text),
-                attachments=tuple(replace(one, name=redact(one.name)) for one in item.attachments),
+                author=replace(item.author, name=well_formed(item.author.name)),
+                text=redact(well_formed(item.text)),
+                attachments=tuple(
+                    replace(one, name=redact(well_formed(one.name))) for one in item.attachments
+                ),
             )
             for item in said
         ]

@@ -359,3 +359,11 @@ async def test_why_is_not_told_beyond_the_private_place_where_it_was_typed(house
     await house.told("command", f"moot mark {number} wrong a quagga", root="9")
     found = await house.records.do(marks.marks_of, [secret, number])
     assert [mark.note for (mark,) in found.values()] == ["a mule", "a quagga"]
+
+
+async def test_half_a_character_neither_stops_a_message_nor_its_recall(house: House) -> None:
+    cut = replace(KIM, name="K\ud83dim")
+    await house.said("zebra \ud83d cut, \ud83e\udd93 whole", cut)
+    found = await house.recall("zebra \udd93", cut)
+    assert "K�im" in found.text
+    assert "zebra � cut, 🦓 whole" in found.text
