@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import BadInput
+from core.words import literal
 
 WORDS = {"forget": "forget"}
 USAGE = (
@@ -57,4 +58,9 @@ def parse_forget(text: str) -> Forget:
         return Forget("link", link=link[1])
     if person := _PERSON.fullmatch(said):
         return Forget("person", person=person[1] or person[2])
+    if said.startswith("@"):
+        raise BadInput(
+            f"Who is {literal(said, 60)}? Pick the person from the list that the chat offers after "
+            "`@`, or write their id as the settings do: `!forget slack:U123`."
+        )
     raise BadInput(f"What should be forgotten? {USAGE}.")

@@ -248,6 +248,7 @@ async def test_only_ones_own_and_the_same_words_for_what_there_is_not(room: Room
         assert await room.told("!forget #4711", who) == (NOT_YOURS, [])
         assert await room.told("!forget @Kim (UKim)", who) == (NOT_THEIRS, [])
         assert await room.told("!forget thread", who) == (NOT_YOUR_THREAD, [])
+        assert "Pick the person from the list" in (await room.told("!forget @Nobody", who))[0]
         forged = Button(f"forget:message:{number}", "", "danger")
         assert await room.press(forged, who) == NOT_YOURS
         assert await room.press(Button("forget:person:slack:UKim", ""), who) == NOT_THEIRS
