@@ -74,6 +74,8 @@ def find(
     named_here = _named(scene, text)
     words = _words_of(text, named_here)
     by_words = search.search(scene, words, CANDIDATES, few=few)
+    if not by_words and words != text:  # nobody but the name was meant: "why Kafka?"
+        words, by_words = text, search.search(scene, text, CANDIDATES, few=few)
     stated = _stated(near.statements if near else None)
     found, cosines = _found(scene, by_words, near, stated)
     marks = _marks(found)
@@ -117,9 +119,10 @@ def _named(scene: Scene, text: str) -> dict[str, str]:
 def _words_of(text: str, named_here: Mapping[str, str]) -> str:
     """What is searched for: without the one name that counts as a bonus, if there is more.
 
-    Among many people one name is a rare word: it would weigh more than what is asked.
+    Among many people one name is a rare word: it would weigh more than what is asked. Those of
+    agents and apps are mostly what is asked about ("why did we leave GitHub?").
     """
-    if len(named_here) != 1:
+    if len(named_here) != 1 or not all(people.is_human(*one) for one in named_here.items()):
         return text
     rest = without(text, named_here.values())
     return rest if any(word not in STOP_WORDS for word in tokens(rest)) else text
@@ -131,10 +134,18 @@ def _pairs(words: str) -> float:
     return sum(map(is_run, terms)) / len(terms) if terms else 0.0
 
 
-def people_in(text: str) -> tuple[str, ...]:
-    """The display names that a text holds: what ``core.memory.texts.question_of`` leaves out."""
+def people_in(text: str, scene: Scene | None = None) -> tuple[str, ...]:
+    """The display names that a text holds: what ``core.memory.texts.question_of`` leaves out.
+
+    With a ``scene`` only those of people whose words may be seen: what else is known of names
+    changes nothing that is found.
+    """
     known = people.names()
-    return tuple(sorted(named(text, {name: (name,) for name in known}, doubtful=True)))
+    held = sorted(named(text, {name: (name,) for name in known}, doubtful=True))
+    if scene is None:
+        return tuple(held)
+    seen = people.of(scene, held).items()
+    return tuple(sorted({name for key, name in seen if people.is_human(key, name)}))
 
 
 def _found(

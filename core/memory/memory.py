@@ -299,7 +299,7 @@ async def _kept_going(name: str, work: Callable[[], Awaitable[None]]) -> None:
 
 
 def _look(scene: Scene, text: str) -> _Look:
-    return _Look(scopes.allowed_scopes(scene), people_in(text), statements.some())
+    return _Look(scopes.allowed_scopes(scene), people_in(text, scene), statements.some())
 
 
 def told(name: str, ids: Ids, cosines: Floats, question: int) -> Near:

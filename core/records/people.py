@@ -44,6 +44,19 @@ def of(scene: Scene, display_names: Collection[str]) -> dict[str, str]:
     return found
 
 
+def is_human(key: str, name: str) -> bool:
+    """Whether the one of this key and display name is somebody, no agent and no app."""
+    return ("human",) in _kind.tuples(name=name, key=key)
+
+
+_kind = Prepared(
+    MessageRow,
+    lambda name, key: (
+        MessageRow.select(MessageRow.author_kind)
+        .where((MessageRow.author_name == name) & (MessageRow.author_key == key))
+        .limit(1)
+    ),
+)
 _keys = Prepared(
     MessageRow,
     lambda name: (

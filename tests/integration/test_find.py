@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.memory.find import authors, find
+from core.memory.find import authors, find, people_in
 from core.model import Author, ChatEvent, ConversationKey, Near, Project
 from core.records import messages
 from core.records.tables import MarkRow
@@ -137,3 +137,27 @@ async def test_age_counts_where_the_settings_say_so(records):
     new, hits = await records.do(play)
     assert hits[0].message.id == new
     assert hits[1].why["age"] < 0.01
+
+
+async def test_what_bears_somebodys_name_is_found_by_it(records):
+    def play():
+        here = thread()
+        app, kafka = Author("B1", "GitHub", "bot"), Author("U7", "Kafka")
+        for n in range(5):
+            say(here, f"Pull request {n} was opened", app)
+            say(here, f"sounds good, number {n}", kafka)
+        left = say(thread(root="2"), "We moved from GitHub to GitLab: runners are cheaper", MINSU)
+        chosen = say(thread(root="3"), "Kafka it is, because of replay", MINSU)
+        scene = scene_of(here)
+        asked = ("why did we leave GitHub?", "why did we choose Kafka?", "Kafka or RabbitMQ")
+        hidden = thread("C2")
+        say(hidden, "hello", Author("U8", "Zorp"))
+        outside = people_in("Zorp, Kafka or GitHub?", scene)
+        inside = people_in("Zorp, Kafka or GitHub?", scene_of(hidden))
+        return left, chosen, [ids(find(scene, one, 20)) for one in asked], outside, inside
+
+    left, chosen, (leave, choose, which), outside, inside = await records.do(play)
+    assert left in leave
+    assert chosen in choose
+    assert chosen in which
+    assert (outside, inside) == (("Kafka",), ("Zorp",))
