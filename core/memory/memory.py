@@ -178,6 +178,8 @@ class Memory:
     def unwell(self) -> str:
         """What is wrong with it just now, in a line for people; "": nothing."""
         indexer = self._indexer.why if self._indexer else ""
+        if self._indexer and self._terms.embed.kind != "none":  # it was looked for
+            indexer = indexer or self._chosen.why
         chroma = self.chroma.unwell and f"Chroma is away: {self.chroma.unwell}"
         found = "; ".join(filter(None, (indexer, chroma)))
         return found and f"Memory: {found}. Answers go on without; `moot doctor` says more."

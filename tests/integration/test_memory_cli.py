@@ -133,3 +133,19 @@ async def test_doctor_and_status_tell_of_the_embedder(tmp_path, said, ok, detail
     assert bool(do) is not ok
     if "auto" not in said:
         assert detail in (await read_state(settings))[0].why
+
+
+async def test_status_tells_of_an_endpoint_that_is_away(tmp_path):
+    records = await filled(tmp_path)
+    away = EmbedTerms("http", "http://127.0.0.1:9/v1", "x")
+    memory = Memory(records, tmp_path, MemoryTerms(away, chroma="off"))
+    assert memory.unwell() == ""  # it is still being asked
+    work = asyncio.create_task(memory.run())
+    try:
+        await until(memory.unwell)
+        assert "the embedder at 127.0.0.1:9 cannot be reached" in memory.unwell()
+        assert "`moot doctor`" in memory.unwell()
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        await records.close()
