@@ -67,8 +67,10 @@ PARTS: Mapping[str, Recipe] = {
     "product - sitting": replace(RECIPE, sitting=0),
     "product - author": replace(RECIPE, author=0),
     "product - date": replace(RECIPE, date=0),
+    "product - when": replace(RECIPE, when=0),
     "product - spreading": replace(RECIPE, crowd=0),
     "product - keywords": replace(RECIPE, keywords=0),
+    "product, pairs as words": replace(RECIPE, pairs=0),
     "product, ranks for scores": replace(RECIPE, fuse="ranks"),
 }
 """What each part gives: the product without it."""
@@ -262,6 +264,11 @@ class _Asking:
             found["dense"] = await _timed(lambda: self._dense(text))
             both = fused(found["bm25"][0], found["dense"][0])
             found["rrf"] = both, found["bm25"][1] + found["dense"][1]
+            if near is not None:  # as the product asks: the strongest that can be had of vectors
+                nameless = [self.place[number] for number in near.ids if number in self.place]
+                found["dense, no names"] = nameless, found["dense"][1]
+                both = fused(found["bm25"][0], nameless)
+                found["rrf, no names"] = both, found["rrf"][1]
         if self.talk.written and near is not None:
             for name, whole in (("product+facts", False), ("product+summaries", True)):
                 told = await house.records.do(_only, near, whole=whole)
