@@ -1,7 +1,7 @@
 """What was said and fits a text: keywords and meaning in one ranking, with what counted.
 
 On the records' thread. What may not be seen is not there: keywords are searched by
-``core.records.search``, and what vectors found is asked of the rows again by its ``fetch``.
+``core.records.search``, and what vectors found is asked of the rows again by its ``allowed``.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
+from itertools import islice
 
 from core.keywords import STOP_WORDS, is_run, query_terms, tokens
 from core.memory.alike import folded
 from core.memory.dates import spans
 from core.memory.names import named, without
-from core.memory.ranking import RECIPE, Asked, Candidate, Ranked, Recipe, rank
+from core.memory.ranking import RECIPE, Asked, Candidate, Ranked, Recipe, rank, timed
+from core.memory.when import asked_in, tells
 from core.model import Conversation, Mark, Message, Near, Scene
 from core.records import people, search, statements
 from core.records.prepared import Prepared, each, meta_of
 from core.records.tables import MarkRow, MessageRow
 
 CANDIDATES = 200  # of keywords, and of vectors
+TIMED = 60  # of the best, whose texts are read where it is asked when something was
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ class Hit:
         marks: what people said of it (wrong, stale), oldest first.
         why: the parts of the score: ``found`` (words and meaning), ``beside`` (its neighbours),
             ``sitting`` (what was said together with it), ``author`` and ``date`` (named in the
-            question), ``crowd`` (its thread has others before it); factors: ``age``, ``wrong``,
-            ``stale``.
+            question), ``when`` (a time is asked for, and it names one), ``crowd`` (its thread has others
+            before it); factors: ``age``, ``wrong``, ``stale``.
         again: ids of earlier messages in which the same person said the very same.
     """
 
@@ -73,27 +76,26 @@ def find(
     now = time.time() if now is None else now
     named_here = _named(scene, text)
     words = _words_of(text, named_here)
-    by_words = search.search(scene, words, CANDIDATES, few=few)
+    by_words = search.scored(scene, words, CANDIDATES, few=few)
     if not by_words and words != text:  # nobody but the name was meant: "why Kafka?"
-        words, by_words = text, search.search(scene, text, CANDIDATES, few=few)
+        words, by_words = text, search.scored(scene, text, CANDIDATES, few=few)
     stated = _stated(near.statements if near else None)
     found, cosines = _found(scene, by_words, near, stated)
     marks = _marks(found)
-    beside = _before(found)
     candidates = [
         Candidate(
             id=number,
-            thread=one.conversation.id,
-            before=beside.get(number, ()),
-            author=one.message.author_key,
-            sent_at=one.message.sent_at,
-            keyword=one.score,
+            thread=thread,
+            before=before,
+            author=author,
+            sent_at=sent_at,
+            keyword=found[number],
             cosine=cosines.get(number),
             marks={mark.kind for mark in marks.get(number, ())},
             stated=stated.get((False, number), 0.0),
             summed=stated.get((True, number), 0.0),
         )
-        for number, one in found.items()
+        for number, thread, author, sent_at, before in _standing(found)
     ]
     zone = zone or datetime.now().astimezone().tzinfo or UTC
     times = [(span.begin, span.end) for span in spans(text, now, zone)]
@@ -101,7 +103,20 @@ def find(
         recipe = replace(recipe, half_life_days=half_life)
     asked = Asked(frozenset(named_here), times, now, _pairs(words))
     ranked = rank(candidates, recipe, asked, near.floor if near else 0.0)
-    return tuple(_hits(ranked[: 2 * limit], found, marks))[:limit]
+    ranked = _timed(scene, text, ranked, recipe)
+    return tuple(islice(_hits(ranked[: 2 * limit], marks), limit))
+
+
+def _timed(
+    scene: Scene, text: str, ranked: Sequence[Ranked], recipe: Recipe
+) -> tuple[Ranked, ...]:
+    """Where it is asked when something was: what names a time has a bonus, among the first."""
+    tongue = asked_in(text)
+    if tongue is None:
+        return tuple(ranked)
+    said = search.fetch(scene, [one.id for one in ranked[:TIMED]])
+    telling = {one.message.id for one in said if tells(one.message.text, tongue)}
+    return (*timed(ranked[:TIMED], telling, recipe), *ranked[TIMED:])
 
 
 def authors(scene: Scene, text: str) -> frozenset[str]:
@@ -150,19 +165,19 @@ def people_in(text: str, scene: Scene | None = None) -> tuple[str, ...]:
 
 def _found(
     scene: Scene,
-    by_words: Sequence[search.Found],
+    by_words: Sequence[tuple[int, float]],
     near: Near | None,
     stated: Mapping[tuple[bool, int], float],
-) -> tuple[dict[int, search.Found], dict[int, float]]:
-    """The candidates by id, and the cosines that vectors have of them."""
-    found = {one.message.id: one for one in by_words}
+) -> tuple[dict[int, float], dict[int, float]]:
+    """The keyword scores of the candidates by id, and the cosines that vectors have of them."""
+    found = dict(by_words)
     if near is None:
         return found, {}
     cosines = dict(zip(near.ids, near.cosines, strict=True))
     told = sorted((-share, number) for (whole, number), share in stated.items() if not whole)
     more = dict.fromkeys((*near.ids, *(number for _, number in told[:CANDIDATES])))
-    for one in search.fetch(scene, [number for number in more if number not in found]):
-        found[one.message.id] = one
+    seen = search.allowed(scene, [number for number in more if number not in found])
+    found |= dict.fromkeys(seen, 0.0)
     return found, {number: cosine for number, cosine in cosines.items() if number in found}
 
 
@@ -185,14 +200,12 @@ def _stated(near: Near | None) -> dict[tuple[bool, int], float]:
     return best
 
 
-def _hits(
-    ranked: Sequence[Ranked],
-    found: Mapping[int, search.Found],
-    marks: Mapping[int, Sequence[Mark]],
-) -> Iterator[Hit]:
+def _hits(ranked: Sequence[Ranked], marks: Mapping[int, Sequence[Mark]]) -> Iterator[Hit]:
     """What is said, each once: the newest of the very same, in the place of the best of them."""
-    said = [(one.id, found[one.id].message) for one in ranked]
-    groups = folded([(number, message.author_key, message.text) for number, message in said])
+    # Only these are read; of the other candidates no more than their places was wanted.
+    found = {one.message.id: one for one in search.read([(one.id, one.score) for one in ranked])}
+    said = [found[one.id].message for one in ranked]
+    groups = folded([(message.id, message.author_key, message.text) for message in said])
     by_id = {one.id: one for one in ranked}
     for number, others in groups.items():
         best = max((by_id[one] for one in (number, *others)), key=lambda one: one.score)
@@ -208,34 +221,40 @@ def _hits(
 
 
 _marked = Prepared(
-    MarkRow, lambda ids: MarkRow.select().where(MarkRow.message.in_(each(ids))).order_by(MarkRow.at)
+    MarkRow,
+    lambda ids: (
+        MarkRow.select(MarkRow.message, MarkRow.kind, MarkRow.by_name, MarkRow.note, MarkRow.at)
+        .where(MarkRow.message.in_(each(ids)))
+        .order_by(MarkRow.at)
+    ),
 )
 
 
 def _marks(ids: Iterable[int]) -> dict[int, list[Mark]]:
     marks: dict[int, list[Mark]] = {}
-    for row in _marked.rows(ids=json.dumps(list(ids))):
-        kind = "wrong" if row.kind == "wrong" else "stale"
-        marks.setdefault(row.message, []).append(
-            Mark(row.message, kind, row.by_name, row.note, row.at)
-        )
+    for number, kind, *said in _marked.tuples(ids=json.dumps(list(ids))):
+        mark = Mark(number, "wrong" if kind == "wrong" else "stale", *said)
+        marks.setdefault(number, []).append(mark)
     return marks
 
 
-# The two messages before each in its conversation, from the index ``message_standing``.
-_BEFORE = """
-SELECT m.id, (
+# Where messages stand, with the two before each in its conversation: these come from the index
+# ``message_standing``, which a comparison of pairs enters at the message itself.
+_STANDING = """
+SELECT m.id, m.conversation_id, m.author_key, m.sent_at, (
   SELECT json_group_array(id) FROM (
     SELECT p.id FROM message AS p
     WHERE p.conversation_id = m.conversation_id AND p.deleted_at IS NULL
-      AND (p.sent_at < m.sent_at OR (p.sent_at = m.sent_at AND p.id < m.id))
+      AND (p.sent_at, p.id) < (m.sent_at, m.id)
     ORDER BY p.sent_at DESC, p.id DESC LIMIT 2
   )
-) FROM message AS m WHERE m.id IN (SELECT value FROM json_each(?))
+) FROM json_each(?) AS asked CROSS JOIN message AS m ON m.id = asked.value ORDER BY asked.key
 """
 
 
-def _before(ids: Iterable[int]) -> dict[int, tuple[int, ...]]:
+def _standing(ids: Iterable[int]) -> Iterator[tuple[int, int, str, float, tuple[int, ...]]]:
+    """(id, conversation, author's key, time, ids of the two before it) of each, in their order."""
     database = meta_of(MessageRow).database
-    rows = database.execute_sql(_BEFORE, (json.dumps(list(ids)),)).fetchall()
-    return {number: tuple(json.loads(before)) for number, before in rows}
+    rows = database.execute_sql(_STANDING, (json.dumps(list(ids)),)).fetchall()
+    before = json.loads(f"[{','.join(row[-1] for row in rows)}]")  # at once: a call each is slow
+    return ((*row[:-1], tuple(ids)) for row, ids in zip(rows, before, strict=True))

@@ -12,9 +12,8 @@ from typing import Any
 from peewee import JOIN, SQL, Expression, Query, fn
 
 from core.keywords import MAX_QUERY_TERMS, also, query_terms
-from core.model import Conversation, Message, Scene
+from core.model import Conversation, ConversationKey, Message, Scene
 from core.records import fulltext
-from core.records.messages import to_conversation
 from core.records.prepared import Prepared, each
 from core.records.scope import Shape, Sight, rule, sight
 from core.records.tables import ConversationRow, MessageRow
@@ -48,14 +47,19 @@ def search(scene: Scene, text: str, limit: int, *, few: bool | None = None) -> t
     the question. The rarest words decide: the cost is bounded whatever the size of the database.
     ``few``: whether ``count_visible`` is at most ``FEW_MESSAGES``, where that is known.
     """
+    return read(scored(scene, text, limit, few=few))
+
+
+def scored(
+    scene: Scene, text: str, limit: int, *, few: bool | None = None
+) -> list[tuple[int, float]]:
+    """What ``search`` finds, as (id, score), not read."""
     terms = query_terms(text, CONSIDERED)
     rare, common = _weighed(tuple(dict.fromkeys((*terms, *islice(also(text), MAX_QUERY_TERMS)))))
     if not rare and not common:
-        return ()
-    told = [*scene.shown, scene.prompt_message_id]
-    look = _Look(sight(scene), json.dumps(told), limit, few)
-    scored = look.ranked(rare) if rare else look.newest(common[0])
-    return _fetched(scored)
+        return []
+    look = _Look(sight(scene), _told_already(scene), limit, few)
+    return look.ranked(rare) if rare else look.newest(common[0])
 
 
 def fetch(scene: Scene, ids: Iterable[int]) -> tuple[Found, ...]:
@@ -64,13 +68,22 @@ def fetch(scene: Scene, ids: Iterable[int]) -> tuple[Found, ...]:
     The check on rows of whatever another index found: what may not be seen, is deleted, shown or
     nobody's word (``interrupted``), and what does not exist, is left out.
     """
+    return read([(number, 0.0) for number in allowed(scene, ids)])
+
+
+def allowed(scene: Scene, ids: Iterable[int]) -> list[int]:
+    """The ids that ``fetch`` would bring."""
     wanted = list(dict.fromkeys(ids))
-    told = json.dumps([*scene.shown, scene.prompt_message_id])
     seen = sight(scene)
-    sql, params = _asked(seen.shape).bound(**seen.values, told=told)
+    sql, params = _asked(seen.shape).bound(**seen.values, told=_told_already(scene))
     hits = "SELECT key, value AS id FROM json_each(?)"
-    sql = f"SELECT hits.id, 0.0 FROM ({hits}) AS hits WHERE EXISTS ({sql}) ORDER BY hits.key"  # noqa: S608
-    return _fetched(fulltext.sql(sql, [json.dumps(wanted), *params]))
+    sql = f"SELECT hits.id FROM ({hits}) AS hits WHERE EXISTS ({sql}) ORDER BY hits.key"  # noqa: S608
+    return [number for (number,) in fulltext.sql(sql, [json.dumps(wanted), *params])]
+
+
+def _told_already(scene: Scene) -> str:
+    """The ids that are not to be found, as JSON."""
+    return json.dumps([*scene.shown, scene.prompt_message_id])
 
 
 def count_visible(scene: Scene, limit: int) -> int:
@@ -216,18 +229,58 @@ _messages = Prepared(  # the fields of ``Message``, in their order: a row a hit 
         MessageRow.interrupted,
     ).where(MessageRow.id.in_(each(ids))),
 )
-_places = Prepared(
-    ConversationRow, lambda ids: ConversationRow.select().where(ConversationRow.id.in_(each(ids)))
+_places = Prepared(  # the fields of a ``Conversation``, in the order of ``_conversation``
+    ConversationRow,
+    lambda ids: ConversationRow.select(
+        ConversationRow.id,
+        ConversationRow.chat,
+        ConversationRow.space,
+        ConversationRow.channel,
+        ConversationRow.root,
+        ConversationRow.direct,
+        ConversationRow.engaged,
+        ConversationRow.caught_up,
+        ConversationRow.public,
+        ConversationRow.mode,
+        ConversationRow.apart,
+    ).where(ConversationRow.id.in_(each(ids))),
 )
 
 
-def _fetched(scored: Sequence[tuple[int, float]]) -> tuple[Found, ...]:
-    ids = json.dumps([message_id for message_id, _ in scored])
+def read(hits: Sequence[tuple[int, float]]) -> tuple[Found, ...]:
+    """The messages of (id, score), in that order; that they may be told is known already."""
+    ids = json.dumps([message_id for message_id, _ in hits])
     said: dict[int, tuple[Message, int]] = {}
     for place, *values, interrupted in _messages.tuples(ids=ids):
         message = Message(*values, interrupted=bool(interrupted))
         said[message.id] = message, place
     places = json.dumps(list({place for _, place in said.values()}))
-    known = {row.id: to_conversation(row) for row in _places.rows(ids=places)}
-    found = ((*said[number], score) for number, score in scored)
+    known = {row[0]: _conversation(*row) for row in _places.tuples(ids=places)}
+    found = ((*said[number], score) for number, score in hits)
     return tuple(Found(message, known[place], score) for message, place, score in found)
+
+
+def _conversation(
+    number: int,
+    chat: str,
+    space: str,
+    channel: str,
+    root: str | None,
+    direct: int,
+    engaged: int,
+    caught_up: int,
+    public: int,
+    mode: str,
+    apart: int,
+) -> Conversation:
+    return Conversation(
+        number,
+        ConversationKey(chat, space, channel, root or ""),
+        direct=bool(direct),
+        opened=root is not None,
+        engaged=bool(engaged),
+        caught_up=bool(caught_up),
+        public=bool(public),
+        mode=mode,
+        apart=bool(apart),
+    )
