@@ -37,8 +37,8 @@ class Hit:
         marks: what people said of it (wrong, stale), oldest first.
         why: the parts of the score: ``found`` (words and meaning), ``beside`` (its neighbours),
             ``sitting`` (what was said together with it), ``author`` and ``date`` (named in the
-            question), ``when`` (a time is asked for, and it names one), ``crowd`` (its thread has others
-            before it); factors: ``age``, ``wrong``, ``stale``.
+            question), ``when`` (it is asked when, and it names a time), ``crowd`` (its thread has
+            others before it); factors: ``age``, ``wrong``, ``stale``.
         again: ids of earlier messages in which the same person said the very same.
     """
 
@@ -107,9 +107,7 @@ def find(
     return tuple(islice(_hits(ranked[: 2 * limit], marks), limit))
 
 
-def _timed(
-    scene: Scene, text: str, ranked: Sequence[Ranked], recipe: Recipe
-) -> tuple[Ranked, ...]:
+def _timed(scene: Scene, text: str, ranked: Sequence[Ranked], recipe: Recipe) -> tuple[Ranked, ...]:
     """Where it is asked when something was: what names a time has a bonus, among the first."""
     tongue = asked_in(text)
     if tongue is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 DAY_S = 86_400.0
 
@@ -30,6 +31,7 @@ class Recipe:
             summaries beside the texts; here they only lend).
         author / date: bonus for what the one named person said, for what was said at a named time;
             what was said in the ``date_tail_days`` after it gets less and less of it.
+        when: bonus for what names a time, where it is asked when something was.
         wrong / stale: what a mark by a person leaves of a score.
         half_life_days: the age that halves a score; 0: age does not count.
         crowd: what each hit of a thread loses to those of others, from the ``crowd_from``th on.
@@ -46,6 +48,7 @@ class Recipe:
     author: float = 0.3
     date: float = 0.25
     date_tail_days: float = 7.0
+    when: float = 0.15
     wrong: float = 0.3
     stale: float = 0.6
     half_life_days: float = 0.0
@@ -146,6 +149,23 @@ def rank(
         said = {name: part for name, part in why.items() if part} | factors
         ranked.append(Ranked(one.id, score, said))
     return _spread(sorted(ranked, key=_order), {c.id: c.thread for c in candidates}, recipe)
+
+
+def timed(ranked: Sequence[Ranked], telling: Collection[int], recipe: Recipe) -> tuple[Ranked, ...]:
+    """``ranked`` anew, with the bonus for those that name a time (``telling``: their ids).
+
+    Apart from ``rank``: it takes their texts, and only the first are read.
+    """
+    if not recipe.when:
+        return tuple(ranked)
+
+    def again(one: Ranked) -> Ranked:
+        if one.id not in telling:
+            return one
+        left = prod(one.why.get(name, 1.0) for name in ("age", "wrong", "stale"))
+        return Ranked(one.id, one.score + left * recipe.when, {**one.why, "when": recipe.when})
+
+    return tuple(sorted(map(again, ranked), key=_order))
 
 
 def _order(one: Ranked) -> tuple[float, int]:

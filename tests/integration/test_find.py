@@ -161,3 +161,18 @@ async def test_what_bears_somebodys_name_is_found_by_it(records):
     assert chosen in choose
     assert chosen in which
     assert (outside, inside) == (("Kafka",), ("Zorp",))
+
+
+async def test_who_asks_when_is_told_what_names_a_time_first(records):
+    def play():
+        here, old = thread(), thread(root="2")
+        said = say(old, "we moved the relay to JetStream")
+        dated = say(thread(root="3"), "the relay moved on Tuesday, 14:30")
+        scene = scene_of(here)
+        when, why = "when was the relay moved to JetStream?", "was the relay moved to JetStream?"
+        return said, dated, find(scene, when, 9), find(scene, why, 9)
+
+    said, dated, when, why = await records.do(play)
+    assert ids(why) == [said, dated]
+    assert "when" in next(hit for hit in when if hit.message.id == dated).why
+    assert all("when" not in hit.why for hit in why)
