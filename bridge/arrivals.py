@@ -33,6 +33,8 @@ def note_place(event: ChatEvent, now: float) -> None:
     late = now - event.sent_at > LATE_S
     if event.public is not None and not (event.public and late):
         places.set_public(event.key, public=event.public)
+    if event.shared is not None and (event.shared or not late):
+        places.set_shared(event.key, shared=event.shared)
     if event.apart:
         places.set_apart(event.key)
 

@@ -168,9 +168,10 @@ def scene_of(acts: Acts, conversation: Conversation | None, message_id: int = 0)
     here = conversation or Conversation(
         0, event.key, event.direct, opened=False, engaged=False, caught_up=True
     )
+    shared = event.shared or (event.shared is None and messages.is_shared(event.key))
     project = ground.project_of(event.key)
     return Scene(
-        here,
+        replace(here, shared=shared),
         project,
         prompt="",
         turn_id=EVERY_TURN,
@@ -297,8 +298,7 @@ def _where(scene: Scene) -> str:
         return "this direct message"
     if scene.recall == "conversation":
         return "this thread"
-    wide = scene.recall == "project" and scene.asker_trusted and scene.project_channels
-    return "this channel" + (" and the project's public channels" if wide else "")
+    return "this channel" + (" and the project's public channels" if scope.is_wide(scene) else "")
 
 
 def _person(acts: Acts) -> str:

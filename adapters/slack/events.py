@@ -49,6 +49,7 @@ class Directory:
     people: Mapping[str, Person] = field(default_factory=dict[str, Person])
     channels: Mapping[str, str] = field(default_factory=dict[str, str])
     public: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    shared: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
     def names(self) -> Names:
         """What to call everybody in a text."""

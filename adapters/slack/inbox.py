@@ -32,7 +32,7 @@ from adapters.slack.events import (
 from adapters.slack.forms import errors_of, place_of, to_form, to_view
 from adapters.slack.layout import note
 from adapters.slack.names import People
-from adapters.slack.places import public_of, to_conversion
+from adapters.slack.places import public_of, shared_of, to_conversion
 from adapters.slack.render import render
 from adapters.slack.text import mentioned_people, raw_text, unnamed_channels
 from core.errors import ChatRefused, MootError
@@ -153,7 +153,9 @@ class Inbox:
 
     async def _take(self, event: ChatEvent, body: Json, known: Directory) -> Reply | None:
         """Hand over, with what is told of the channel."""
-        return await self._accept(replace(event, public=public_of(body, event.key.channel, known)))
+        here = event.key.channel
+        public, shared = public_of(body, here, known), shared_of(body, here, known)
+        return await self._accept(replace(event, public=public, shared=shared))
 
     async def _on_command(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
         raw = str(body.get("text") or "")

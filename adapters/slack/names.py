@@ -16,7 +16,7 @@ import structlog
 
 from adapters.slack.api import Api
 from adapters.slack.events import Directory, Identity, Person
-from adapters.slack.places import is_public
+from adapters.slack.places import is_public, is_shared
 from core.errors import MootError
 
 log = structlog.get_logger()
@@ -58,7 +58,7 @@ class People:
         self._api = api
         self._deadline_s = deadline_s
         self._people: _Cache[Person] = _Cache()
-        self._channels: _Cache[tuple[str, bool]] = _Cache()
+        self._channels: _Cache[tuple[str, bool, bool]] = _Cache()
 
     async def look_up(
         self, me: Identity, users: Iterable[str], channels: Iterable[str] = ()
@@ -73,8 +73,13 @@ class People:
         people = {u: p for u in users if (p := self._people.get(u)) and self._people.fresh(u)}
         found = {c: told for c in channels if (told := self._channels.get(c))}
         # A name may be old; whether a channel is public may not.
-        public = {c: told[1] for c, told in found.items() if self._channels.fresh(c)}
-        return Directory(people, {c: told[0] for c, told in found.items()}, public)
+        fresh = {c: told for c, told in found.items() if self._channels.fresh(c)}
+        return Directory(
+            people,
+            {c: told[0] for c, told in found.items()},
+            public={c: told[1] for c, told in fresh.items()},
+            shared={c: told[2] for c, told in fresh.items()},
+        )
 
     def knows(self, channel: str) -> bool:
         """Whether a channel was looked up (or tried) lately: then asking for it costs nothing."""
@@ -104,7 +109,11 @@ class People:
             channel,
             "conversations.info",
             {"channel": channel},
-            lambda got: (one_line(str(got["channel"]["name"])), is_public(got["channel"])),
+            lambda got: (
+                one_line(str(got["channel"]["name"])),
+                is_public(got["channel"]),
+                is_shared(got["channel"]),
+            ),
         )
 
     async def _ask(

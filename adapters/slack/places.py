@@ -17,7 +17,21 @@ CLOSED = ("is_private", "is_group", "is_im", "is_mpim")
 
 def is_public(channel: Json) -> bool:
     """A ``conversations.info`` answer: open to every member, and to nobody of another workspace."""
-    return not any(channel.get(flag) for flag in (*CLOSED, *SHARED))
+    return not is_shared(channel) and not any(channel.get(flag) for flag in CLOSED)
+
+
+def is_shared(channel: Json) -> bool:
+    """A ``conversations.info`` answer: people of another workspace are, or are to be, in it."""
+    return any(channel.get(flag) for flag in SHARED)
+
+
+def shared_of(body: Json, channel: str, known: Directory) -> bool | None:
+    """Whether a delivery or a recent look-up tells of other workspaces; ``None``: neither does."""
+    if body.get("is_ext_shared_channel"):
+        return True
+    told = known.shared.get(channel)
+    # What an event does not call shared with another company may be so with a part of one's own.
+    return told if told is not None else False if "is_ext_shared_channel" in body else None
 
 
 def public_of(body: Json, channel: str, known: Directory) -> bool | None:

@@ -81,6 +81,7 @@ class ChatEvent:
         reply_to: the message that this one replies to, where the platform has such replies.
         public: whether everybody in the space may read the channel; ``None`` if it does not tell.
             An event of kind ``channel`` tells nothing else.
+        shared: whether people of other spaces are in the channel; ``None`` if it does not tell.
         apart: it happened in a private thread, which not everybody in its channel can read.
         attachments: the files of a message.
         values: what was filled in, by field name (``form`` events; ``command`` names the form's).
@@ -100,6 +101,7 @@ class ChatEvent:
     in_thread: bool = False
     reply_to: str = ""
     public: bool | None = None
+    shared: bool | None = None
     apart: bool = False
     attachments: tuple[Attachment, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

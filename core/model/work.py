@@ -35,7 +35,8 @@ class Conversation:
     ``engaged`` says that Moot opened it or was mentioned in it; ``caught_up`` is False while the
     thread's earlier messages have not been read. ``public`` is True only where everybody in the
     space is known to be able to read the channel; ``mode`` is the conversation's own pack mode.
-    ``apart`` marks a private thread, which not everybody in its channel can read.
+    ``apart`` marks a private thread, which not everybody in its channel can read; ``shared`` one
+    whose channel people of other spaces read, too.
     """
 
     id: int
@@ -47,6 +48,7 @@ class Conversation:
     public: bool = False
     mode: str = ""
     apart: bool = False
+    shared: bool = False
 
 
 TurnKind = Literal["ask", "roundtable"]

@@ -71,10 +71,31 @@ def open_conversation(
         channel=key.channel,
         root=None if pending else key.root,
         direct=direct,
+        shared=is_shared(key),
         caught_up=not in_thread,
         created_at=now,
     )
     return to_conversation(row)
+
+
+_shared = Prepared(
+    ConversationRow,
+    lambda chat, space, channel: (
+        ConversationRow.select(ConversationRow.id)
+        .where(
+            (ConversationRow.chat == chat)
+            & (ConversationRow.space == space)
+            & (ConversationRow.channel == channel)
+            & ConversationRow.shared
+        )
+        .limit(1)
+    ),
+)
+
+
+def is_shared(key: ConversationKey) -> bool:
+    """Whether people of other spaces are known to be in the channel of ``key``."""
+    return bool(_shared.tuples(chat=key.chat, space=key.space, channel=key.channel))
 
 
 # A thread's history may have brought a message first, without an event.
@@ -375,6 +396,7 @@ def to_conversation(row: ConversationRow) -> Conversation:
         public=row.public,
         mode=row.mode,
         apart=row.apart,
+        shared=row.shared,
     )
 
 

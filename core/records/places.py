@@ -83,6 +83,22 @@ def is_public(key: ConversationKey) -> bool:
     return bool(_public.rows(chat=key.chat, space=key.space, channel=key.channel))
 
 
+_set_shared = Prepared(
+    ConversationRow,
+    lambda chat, space, channel, shared: ConversationRow.update(shared=shared).where(
+        (ConversationRow.chat == chat)
+        & (ConversationRow.space == space)
+        & (ConversationRow.channel == channel)
+        & (ConversationRow.shared != shared)
+    ),
+)
+
+
+def set_shared(key: ConversationKey, *, shared: bool) -> None:
+    """Whether people of other spaces are in the channel: it holds for all its conversations."""
+    _set_shared.run(chat=key.chat, space=key.space, channel=key.channel, shared=shared)
+
+
 def set_public(key: ConversationKey, *, public: bool) -> None:
     """Whether everybody in the space may read the channel: it holds for all its conversations."""
     _set_public.run(chat=key.chat, space=key.space, channel=key.channel, public=public)

@@ -6,8 +6,8 @@ rows at that moment, so a channel that has just become private is private for th
 - a conversation draws from all conversations of its own channel (or direct message), but from a
   private thread (``apart``) only inside that thread;
 - a channel draws also from *public* channels of the same chat and space that belong to the same
-  project, if the asker is trusted (a member, not a guest): everybody in the channel could open
-  those as well;
+  project, if the asker is trusted (a member, not a guest) and the channel is not shared with other
+  spaces: everybody in the channel could open those as well;
 - nothing of a private channel, a direct message or a private thread ever reaches another place;
 - the settings can narrow it (``Scene.recall``): to the channel, or to the conversation alone.
 """
@@ -67,8 +67,7 @@ def sight(scene: Scene) -> Sight:
     here, key = scene.conversation, scene.conversation.key
     listed, refused = list[str](), list[str]()
     shape = Shape(alone=scene.recall == "conversation")
-    wide = scene.recall == "project" and scene.asker_trusted and not here.direct
-    if wide and _of_project(scene):
+    if is_wide(scene):
         before = f"{key.chat}:"
         channels = scene.project_channels
         listed = [c[len(before) :] for c in channels if c.startswith(before)]
@@ -130,6 +129,13 @@ def may_see(scene: Scene, conversation_id: int) -> bool:
         return True
     seen = sight(scene)
     return bool(_seen(seen.shape).rows(asked=conversation_id, **seen.values))
+
+
+def is_wide(scene: Scene) -> bool:
+    """Whether a scene draws from the project's public channels as well."""
+    here = scene.conversation
+    alone = here.direct or here.shared or not scene.asker_trusted
+    return scene.recall == "project" and not alone and _of_project(scene)
 
 
 def _of_project(scene: Scene) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from core.keywords import query_terms
 from core.memory.find import Hit, find
 from core.model import Candidate, Message, Offer, Pull, PulledResult, Scene
+from core.records.scope import is_wide
 from core.records.search import FEW_MESSAGES, count_visible
 from core.sources.port import Source
 from core.sources.recall import belonging, evidence, excerpt, is_about_memory
@@ -36,8 +37,7 @@ def offer(scene: Scene) -> Offer:
     many = f"{count:,}" if count <= FEW_MESSAGES else f"more than {FEW_MESSAGES:,}"
     messages = "1 message" if count == 1 else f"{many} messages"
     where = "this channel's conversations"
-    wide = scene.recall == "project" and scene.asker_trusted and scene.project_channels
-    if wide and not scene.conversation.direct:
+    if is_wide(scene):
         where += " and the project's public channels"
     return Offer(
         {

@@ -14,8 +14,8 @@ from bridge.access import Door
 from bridge.intake import Intake
 from bridge.recalls import MOST, Recalls
 from core.model import Author, ChatEvent, ConversationKey, Near, Pull, Reply, Scene
-from core.records import forgetting, marks, messages
-from core.records.tables import AuditRow, MarkRow, OutboxRow
+from core.records import forgetting, marks, messages, scope
+from core.records.tables import AuditRow, ConversationRow, MarkRow, OutboxRow
 from core.records.thread import Records
 from core.sources import recall, retrieval
 from tests.integration.scenes import scene_of
@@ -367,3 +367,22 @@ async def test_half_a_character_neither_stops_a_message_nor_its_recall(house: Ho
     found = await house.recall("zebra \udd93", cut)
     assert "K�im" in found.text
     assert "zebra � cut, 🦓 whole" in found.text
+
+
+async def test_in_a_channel_that_others_share_only_itself_is_told(house: House) -> None:
+    await house.said("zebra in the open")
+    await house.said("zebra among friends", channel="S", public=False, shared=True)
+    for shared in (True, None):
+        found = await house.recall("zebra", channel="S", public=None, shared=shared, root="2")
+        assert "among friends" in found.text
+        assert "in the open" not in found.text
+        assert "1 message of this channel " in found.text
+    # A thread that begins there later is one, too, and so is what an agent is told in it.
+    await house.act("command", "ask zebra?", channel="S", public=None, root="")
+    later = await house.records.do(lambda: max(row.id for row in ConversationRow.select()))
+    scene = await house.records.do(lambda: scene_of(later, project_channels=("*",)))
+    assert not scope.is_wide(scene)
+    assert "among friends" not in (await house.recall("zebra")).text
+    # It is shared no more.
+    await house.act("message", "hello", channel="S", public=True, shared=False)
+    assert "in the open" in (await house.recall("zebra", channel="S", root="2")).text

@@ -61,6 +61,17 @@ async def test_a_closed_or_shared_channel_in_commands_and_clicks(slack, desk, fl
     assert desk.taken[-1].public is False
 
 
+@pytest.mark.parametrize("flags", [{"is_ext_shared": True}, {"is_org_shared": True}])
+async def test_whether_another_workspace_is_in_the_channel(slack, desk, flags) -> None:
+    slack.api.channel_flags[DEV] = flags
+    await slack.slash("/ask", "x", channel=DEV)
+    await slack.slash("/ask", "x", channel=GENERAL)
+    assert [event.shared for event in desk.taken] == [True, False]
+    slack.events.ext_shared.add(GENERAL)
+    await told(slack, desk, await slack.mention("hi", channel=GENERAL))
+    assert desk.taken[-1].shared is True
+
+
 async def test_private_by_the_event_itself(slack, desk) -> None:
     slack.events.channel_types[DEV] = "group"
     slack.events.order = "message-only"
@@ -80,6 +91,7 @@ async def test_a_look_up_that_fails_or_hangs_leaves_it_unknown(slack, desk) -> N
     assert await slack.slash("/ask", "in time all the same", channel=DEV) is None
     assert slack.events.deliveries[-1].acked.is_set()
     assert desk.taken[-1].public is None
+    assert desk.taken[-1].shared is None
 
 
 async def test_direct_messages_are_never_public(slack, desk) -> None:

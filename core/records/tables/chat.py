@@ -37,6 +37,8 @@ class ConversationRow(Table):
     public = BooleanField(default=False)  # everybody in the space may read the channel
     # A private thread: not everybody in the channel may read it.
     apart = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
+    # People of other spaces read the channel, too (Slack Connect).
+    shared = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
     caught_up = BooleanField(default=True)  # False: its earlier messages are still to be read
     twin = IntegerField(default=0)
     created_at = FloatField()
