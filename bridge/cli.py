@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import json
+import os
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
@@ -245,7 +246,26 @@ def slack_manifest(config: Config = None) -> None:
 
 def main() -> None:
     """The console script."""
-    app()
+    try:
+        app()
+    except SystemExit as ended:
+        _end(ended)
+
+
+def _end(ended: SystemExit) -> None:
+    """End at once with this status.
+
+    A model or Chroma may just be being loaded, on a thread that nobody waits for. Python's own end
+    would take such a thread down in the midst of C++ or Rust, which can abort the process.
+    """
+    if not isinstance(ended.code, int | None):
+        raise ended
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # nobody reads any more: Python has its own way with that
+        raise ended from None
+    os._exit(ended.code or 0)
 
 
 def _settings(config: Path | None) -> Settings:

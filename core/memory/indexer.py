@@ -185,7 +185,7 @@ class Indexer:
         if before is None or before.id == mine.id:
             self._serving, self._targets = now, (now,)
         else:
-            old = await asyncio.to_thread(earlier, before.name, embedder)
+            old = await self._lane.do(lambda: earlier(before.name, embedder), EMBED_S)
             if old is None:  # nobody can ask its vectors: better some that can be asked
                 await self._switch(now)
             else:

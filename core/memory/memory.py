@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -100,6 +101,7 @@ class Memory:
         self._chosen = Choice(None, "it is still being loaded")
         self._indexer: Indexer | None = None
         self._lanes = [Lane("memory") for _ in range(LANES)]
+        self._loading = Lane("memory-loading")
         self._known: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
         self._changed = asyncio.Event()
 
@@ -112,15 +114,15 @@ class Memory:
                     ("indexer", self._index),
                     ("vectors", self.nearby.run),
                     ("chroma", self.chroma.run),
-                    ("dates", _warm_dates),
+                    ("dates", self._warm_dates),
                     *([("statements", self.statements.run)] if self.statements else []),
                 ):
                     group.create_task(_kept_going(name, work))
         finally:
+            await asyncio.shield(self._loading.close(0))
             for lane in self._lanes:
                 await asyncio.shield(lane.close(1.0))
-            if isinstance(self._chosen.embedder, Named):
-                self._chosen.embedder.close()
+            _close(self._chosen.embedder)
 
     def wake(self) -> None:
         """Something was said, changed or erased."""
@@ -251,7 +253,7 @@ class Memory:
 
     async def _index(self) -> None:
         """Load the embedder and have it make vectors; what is erased goes without one, too."""
-        chosen = await asyncio.to_thread(self._choose, self._terms.embed)
+        chosen = await self._load()
         while True:
             self._chosen = chosen
             if chosen.embedder is None:
@@ -265,10 +267,24 @@ class Memory:
                 works = [group.create_task(w) for w in (indexer.run(), self._serve(indexer))]
                 while chosen.embedder is None and chosen.again:
                     await asyncio.sleep(CHOOSE_AGAIN_S)
-                    chosen = await asyncio.to_thread(self._choose, self._terms.embed)
+                    chosen = await self._load()
                 if chosen is not self._chosen:  # it is there after all
                     for work in works:
                         work.cancel()
+
+    async def _load(self) -> Choice:
+        """The embedder that the settings name. On a daemon thread: nobody's end waits for it."""
+        given = self._loading.give(lambda: self._choose(self._terms.embed))
+        try:
+            return await asyncio.wrap_future(given)
+        except asyncio.CancelledError:
+            given.add_done_callback(_let_go)
+            raise
+
+    async def _warm_dates(self) -> None:
+        """Load what reads dates, once the first questions are through: a third of a second."""
+        await asyncio.sleep(WARM_AFTER_S)
+        await asyncio.wrap_future(self._loading.give(dates.warm))
 
     async def _serve(self, indexer: Indexer) -> None:
         """Hold the vectors of the model that counts, as they are written and dropped."""
@@ -282,10 +298,15 @@ class Memory:
             await self._changed.wait()
 
 
-async def _warm_dates() -> None:
-    """Load what reads dates, once the first questions are through: a third of a second."""
-    await asyncio.sleep(WARM_AFTER_S)
-    await asyncio.to_thread(dates.warm)
+def _let_go(loaded: Future[Choice]) -> None:
+    """Close what was loaded for nobody."""
+    if not loaded.cancelled() and loaded.exception() is None:
+        _close(loaded.result().embedder)
+
+
+def _close(embedder: Embedder | None) -> None:
+    if isinstance(embedder, Named):
+        embedder.close()
 
 
 async def _kept_going(name: str, work: Callable[[], Awaitable[None]]) -> None:

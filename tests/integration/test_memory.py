@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from core.memory.embed.choose import EmbedTerms
+from core.memory.embed.choose import Choice, EmbedTerms, Named
+from core.memory.embed.use import Use
 from core.memory.memory import Memory, MemoryTerms
 from core.model import Author, ChatEvent, ConversationKey, Scene
 from core.records import fulltext, messages
@@ -120,3 +122,28 @@ async def test_without_an_embedder_there_is_none_and_what_is_owed_goes(records, 
     assert "keywords only" in state.why
     working.cancel()
     await asyncio.wait((working,))
+
+
+async def test_the_end_does_not_wait_for_a_model_that_is_being_loaded(records, tmp_path):
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []
+
+    class Loaded(Named):
+        def close(self) -> None:
+            ended.set()
+
+    def slow(terms: EmbedTerms) -> Choice:
+        threads.append(threading.current_thread())
+        begun.set()
+        assert go_on.wait(60)
+        return Choice(Loaded(Use()))
+
+    memory = Memory(records, tmp_path, MemoryTerms(chroma="off"), choose=slow)
+    working = asyncio.create_task(memory.run())
+    await asyncio.to_thread(begun.wait, 30)
+    working.cancel()
+    async with asyncio.timeout(5):
+        await asyncio.wait((working,))
+    assert threads[0].daemon  # nor does Python's own end
+    go_on.set()
+    assert await asyncio.to_thread(ended.wait, 30)  # what was loaded for nobody is let go

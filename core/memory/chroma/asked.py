@@ -96,6 +96,7 @@ class Asked:
         self._pace = pace or Pace()
         self._lane = Lane("chroma")
         self._copying = Copying(records, self._lane, self._pace.call_s)
+        self._importing = False  # nothing of it touches files yet
         self._opened: Opened | None = None
         self._state: State = "off" if self._off else "away"
         self._why = "" if self._off else NOT_OPENED

@@ -21,7 +21,7 @@ from core.records.embedders import Model
 
 log = structlog.get_logger()
 
-IMPORT_S = 2.0
+OPENING_S = 2.0
 
 
 class ChromaIndex(Kept):
@@ -194,8 +194,8 @@ class ChromaIndex(Kept):
         opened = self._opened
         owed = self._trouble or self._missed or self._missed_all
         await self.shut(clean=opened is not None and opened.answers and not owed)
-        # Where nothing was open, all that may be under way is the import of the library.
-        await self._lane.close(CLOSE_S if opened else IMPORT_S)
+        # Files that are being opened are not handed on; the library's import keeps nobody.
+        await self._lane.close(CLOSE_S if opened else 0 if self._importing else OPENING_S)
         self._say("away", "it is closed")
         if self._home.ours:
             await self._tell()

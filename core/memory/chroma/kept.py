@@ -14,7 +14,7 @@ from core.memory.chroma.copying import Differences
 from core.memory.chroma.lane import Lane
 from core.memory.chroma.place import Generation
 from core.memory.chroma.probe import probe
-from core.memory.chroma.store import Collection, Store
+from core.memory.chroma.store import Collection, Store, load
 from core.records.embedders import Model
 
 log = structlog.get_logger()
@@ -99,6 +99,9 @@ class Kept(Asked):
             return Opened(store, generation, model, held, built_at=time.time())
 
         try:
+            self._importing = True
+            await self._lane.do(load, self._pace.open_s)
+            self._importing = False
             return await self._lane.do(begin, self._pace.open_s)
         except BaseException as error:
             # Nobody has it, should it be opened after all.

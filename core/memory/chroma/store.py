@@ -7,6 +7,7 @@ fetch a model. ``chromadb`` is imported at the first use: that takes 0.7 to 2 s.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -99,6 +100,12 @@ class Collection:
     def count(self) -> int:
         """How many records there are."""
         return self._inner.count()
+
+
+def load() -> None:
+    """Import the library: 0.7 to 2 s. Opens nothing."""
+    for module in ("chromadb.api.models.Collection", "chromadb.api.rust"):
+        importlib.import_module(module)
 
 
 class Store:
