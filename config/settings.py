@@ -48,6 +48,8 @@ from config.tables import (
     UsageSettings,
 )
 
+CHATS = ("slack", "discord", "console")
+
 SECRET_KEYS = (
     ("slack", "bot_token"),
     ("slack", "app_token"),
@@ -101,6 +103,10 @@ class Settings(BaseSettings):
                     f'{name!r} is no channel; use "slack:C123", "discord:CHANNEL_ID" or '
                     '"console:general": ids, not names'
                 )
+            chat = name.partition(":")[0]
+            near = get_close_matches(chat, CHATS, 1, 0.7)
+            if near and chat not in CHATS:  # another may have been added
+                raise ValueError(f"{name!r}: there is no chat {chat}; did you mean {near[0]}?")
         return value
 
     @field_validator("budgets", mode="before")

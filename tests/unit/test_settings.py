@@ -106,6 +106,7 @@ def test_a_token_switches_its_chat_on(monkeypatch):
         ("[projects.a]\npath = '.'\nchannels = ['C123']", "'C123' is no channel"),
         ("[channels.C123]\nmode = 'full'", "'C123' is no channel"),
         ("[channels.'slack:general']\nmode = 'full'", "'slack:general' is no channel"),
+        ("[channels.'slak:C1']\nretention_days = 30", "did you mean slack?"),
         ("[channels.'*']\nmode = 'full'", "'*' is no channel"),
         ("[channels.'slack:C1']\nmoed = 'full'", "did you mean mode?"),
         ("[channels.'slack:C1']\ndelivery = 'pull'", "[channels] slack:C1.delivery"),
