@@ -39,7 +39,7 @@ class Recipe:
     """
 
     keywords: float = 0.5
-    pairs: float = 0.3
+    pairs: float = 0.15
     beside: float = 0.15
     near_by: float = 0.1
     sitting: float = 0.4
