@@ -242,15 +242,30 @@ class Records:
     def _check_schema(self) -> None:
         """Raises ``BadSettings`` unless Moot made the file, in a version that this one knows."""
         self._check_version()
-        if lacking := self._missing():
-            table = meta_of(lacking[0][0]).table_name
-            columns = ", ".join(
-                field.column_name for of, field in lacking if meta_of(of).table_name == table
-            )
+        if not (lacking := self._missing()):
+            return
+        table = meta_of(lacking[0][0]).table_name
+        if self._read_only and all(self._is_added(of, field) for of, field in lacking):
             raise BadSettings(
-                f"{self.path} was written by an earlier Moot that this one cannot read (its "
-                f"table {table} lacks {columns}). Move it away, or name another [storage] dir."
+                f"{self.path} was written by an earlier Moot. Start `moot run` or `moot try` once: "
+                "it adds what is new."
             )
+        columns = ", ".join(
+            field.column_name for of, field in lacking if meta_of(of).table_name == table
+        )
+        raise BadSettings(
+            f"{self.path} was written by an earlier Moot that this one cannot read (its "
+            f"table {table} lacks {columns}). Move it away, or name another [storage] dir."
+        )
+
+    def _is_added(self, table: type[Model], field: Any) -> bool:
+        """Whether opening the file to write adds what it lacks: a table, or such a column."""
+        return (
+            table is MessageIndex
+            or not self._database.table_exists(table)
+            or field.null
+            or field.default is not None
+        )
 
     def _check_version(self) -> None:
         if not self._database.table_exists(MetaRow):

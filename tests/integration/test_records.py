@@ -347,6 +347,25 @@ async def test_a_new_column_of_an_earlier_build_is_there_before_its_index(tmp_pa
     connection.close()
 
 
+async def test_reading_what_an_earlier_build_wrote_says_how_it_is_brought_up_to_date(tmp_path):
+    path = tmp_path / "moot.sqlite"
+    first = Records(path)
+    await first.open()
+    await first.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE conversation DROP COLUMN shared")
+        connection.execute("DROP TABLE vector")
+    connection.close()
+    with pytest.raises(BadSettings, match="Start `moot run` or `moot try` once"):
+        await Records(path, read_only=True).open()
+    writer = Records(path)
+    await writer.open()
+    await writer.close()
+    reader = Records(path, read_only=True)
+    await reader.open()
+    await reader.close()
+
+
 async def test_a_database_of_an_earlier_build_that_cannot_be_read_is_refused_in_one_line(tmp_path):
     second = await made_earlier(tmp_path, "prompt")
     with pytest.raises(BadSettings, match="table turn lacks prompt"):
