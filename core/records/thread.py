@@ -22,7 +22,7 @@ from tenacity import (
 from core.errors import BadSettings
 from core.records import anew
 from core.records.prepared import meta_of, schema_of
-from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MetaRow
+from core.records.tables import ALL_TABLES, SCHEMA_VERSION, MessageIndex, MetaRow
 
 log = structlog.get_logger()
 
