@@ -1,5 +1,7 @@
 """Documents are cut at their headings, every line is in one section, and fences stay whole."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,3 +133,10 @@ def test_an_embedder_is_told_the_headings_and_the_words():
         "Deploy > Rollback. Rollback step who stop ops"
     )
     assert passage_of("docs/run-book.md", "", ["x"], ["x"]) == "run book. x"
+
+
+def test_thousands_of_headings_are_cut_in_a_time_that_grows_as_they_do():
+    lines = [line for n in range(8_000) for line in (f"# Part {n}", "words")]
+    began = time.process_time()
+    assert len(sections("a.md", lines)) == 8_000
+    assert time.process_time() - began < 6.0

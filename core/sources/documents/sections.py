@@ -8,7 +8,7 @@ long section is cut between its blocks (paragraphs, lists, fences), never within
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -56,8 +56,9 @@ def sections(path: str, lines: Sequence[str]) -> list[Section]:
     else:
         starts = _underlined(lines) if suffix == "rst" else {}
         blocks = _paragraphs(lines)
+    edges = frozenset(row + 1 for row in blocks)
     return [
-        piece for one in _between(starts, len(lines), title) for piece in _cut(one, lines, blocks)
+        piece for one in _between(starts, len(lines), title) for piece in _cut(one, lines, edges)
     ]
 
 
@@ -163,13 +164,12 @@ def _paragraphs(lines: Sequence[str]) -> list[int]:
     ]
 
 
-def _cut(section: Section, lines: Sequence[str], blocks: Sequence[int]) -> Iterator[Section]:
-    """A section in pieces of at most ``MAX_SECTION_CHARS``, cut where a block begins.
+def _cut(section: Section, lines: Sequence[str], edges: Set[int]) -> Iterator[Section]:
+    """A section in pieces of at most ``MAX_SECTION_CHARS``, cut where a block begins (``edges``).
 
     A block that is longer than that by itself is cut between its lines.
     """
     first, size, edge = section.first, 0, section.first
-    edges = {row + 1 for row in blocks}
     for row in range(section.first, section.last + 1):
         if row in edges and size:
             edge = row
