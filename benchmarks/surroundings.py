@@ -74,6 +74,11 @@ class Paper:
         del key, limit
         return ()
 
+    def address(self, key: ConversationKey, message_id: str = "") -> str:
+        """See ``Chat.address``."""
+        del key, message_id
+        return ""
+
     async def direct(self, person: str) -> ConversationKey | None:
         """See ``Chat.direct``."""
         del person
