@@ -10,7 +10,8 @@ word: "release 42 ✅" and "release 42 ❌" differ in nothing else.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 
 _BEFORE = "\"'`*_([{“‘"  # a word; not what changes it: ".5", "!ready", "~3"
 _BEHIND = ".,;:!…~\"'`*_)]}”’。、！，"
@@ -22,9 +23,19 @@ _FILLER = frozenset(
 
 def sameness(text: str) -> Hashable:
     """What two texts share exactly if they say the same; of a text that says nothing, itself."""
+    return tuple(_words(text)) or text
+
+
+def _words(text: str) -> Iterator[str]:
+    """What counts of a text; of its pieces between spaces the same as of the whole."""
     flat = unicodedata.normalize("NFKC", text.replace(_AS_PICTURE, "")).casefold()
     words = (word.lstrip(_BEFORE).rstrip(_BEHIND) for word in flat.split())
-    return tuple(word for word in words if word and word not in _FILLER) or text
+    return (word for word in words if word and word not in _FILLER)
+
+
+def _first(text: str) -> str:
+    """The first of ``_words``, without looking at the others."""
+    return next((word for piece in text.split() for word in _words(piece)), "")
 
 
 def folded(said: Sequence[tuple[int, str, str]]) -> dict[int, tuple[int, ...]]:
@@ -36,7 +47,11 @@ def folded(said: Sequence[tuple[int, str, str]]) -> dict[int, tuple[int, ...]]:
     Returns:
         In the order in which the groups begin in ``said``.
     """
-    groups: dict[tuple[str, Hashable], list[int]] = {}
-    for number, author, text in said:
-        groups.setdefault((author, sameness(text)), []).append(number)
+    begun = [(author, _first(text)) for _, author, text in said]
+    uses = Counter(begun)
+    groups: dict[Hashable, list[int]] = {}
+    for (number, author, text), begin in zip(said, begun, strict=True):
+        # Most begin like no other, and need not be compared: that would be the dearest part.
+        key = (author, sameness(text)) if uses[begin] > 1 else begin
+        groups.setdefault(key, []).append(number)
     return {max(ids): tuple(sorted(ids)[:-1]) for ids in groups.values()}

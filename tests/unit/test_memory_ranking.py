@@ -185,3 +185,23 @@ def test_the_newest_stands_for_the_same_of_one_person():
 @given(st.text(max_size=40), st.sampled_from(["not", "no", "불가", "7", "<", "nicht"]))
 def test_one_more_word_is_another_text(text, word):
     assert sameness(f"{text} {word}") != sameness(text)
+
+
+_PIECES = ("the", "Hi", "port", "PORT.", "(port", "8080", ".5", "✅", "❤️", "\u00a0", "é", "e\u0301")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(("U1", "U2")),
+            st.lists(st.sampled_from(_PIECES) | st.text(max_size=3), max_size=3).map(" ".join),
+        ),
+        max_size=12,
+    )
+)
+def test_what_is_the_same_is_told_once_whatever_its_beginning(said: list[tuple[str, str]]):
+    groups: dict[object, list[int]] = {}
+    for number, (author, text) in enumerate(said):
+        groups.setdefault((author, sameness(text)), []).append(number)
+    one = folded([(number, *each) for number, each in enumerate(said)])
+    assert list(one.items()) == [(ids[-1], tuple(ids[:-1])) for ids in groups.values()]
