@@ -25,6 +25,7 @@ from core.records.prepared import Prepared, each, meta_of
 from core.records.tables import MarkRow, MessageRow
 
 CANDIDATES = 200  # of keywords, and of vectors
+ASKED_CHARS = 2_000  # that show in what a text is written
 TIMED = 60  # of the best, whose texts are read where it is asked when something was
 
 
@@ -143,7 +144,7 @@ def _words_of(text: str, named_here: Mapping[str, str]) -> str:
 
 def _pairs(words: str) -> float:
     """How many of the words that are searched for are pairs of characters, 0 to 1."""
-    terms = query_terms(words)
+    terms = query_terms(words[:ASKED_CHARS])
     return sum(map(is_run, terms)) / len(terms) if terms else 0.0
 
 
