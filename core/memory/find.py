@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from itertools import islice
 
 from core.keywords import STOP_WORDS, is_run, query_terms, tokens
-from core.memory.alike import folded
+from core.memory.alike import folded, sameness
 from core.memory.dates import spans
 from core.memory.names import named, without
 from core.memory.ranking import RECIPE, Asked, Candidate, Ranked, Recipe, rank, timed
@@ -105,7 +104,18 @@ def find(
     asked = Asked(frozenset(named_here), times, now, _pairs(words))
     ranked = rank(candidates, recipe, asked, near.floor if near else 0.0)
     ranked = _timed(scene, text, ranked, recipe)
-    return tuple(islice(_hits(ranked[: 2 * limit], marks), limit))
+    return _told(text, _hits(ranked[: 2 * limit], marks))[:limit]
+
+
+def _told(text: str, hits: Iterator[Hit]) -> tuple[Hit, ...]:
+    """The hits; those that ask the very same question come last: they are no answer to it."""
+    found = tuple(hits)
+    if not text.rstrip().endswith(("?", "？")):
+        return found
+    asked = sameness(text)
+    asking = [sameness(hit.message.text) == asked for hit in found]
+    answers = [hit for hit, again in zip(found, asking, strict=True) if not again]
+    return (*answers, *(hit for hit, again in zip(found, asking, strict=True) if again))
 
 
 def _timed(scene: Scene, text: str, ranked: Sequence[Ranked], recipe: Recipe) -> tuple[Ranked, ...]:

@@ -114,6 +114,17 @@ async def test_the_very_same_is_told_once_and_a_correction_stands_beside_it(reco
     assert folded.again == (first,)
 
 
+async def test_who_asked_the_very_same_before_comes_after_what_answers(records):
+    def play():
+        here, old, older = thread(), thread(root="2"), thread(root="3")
+        before = say(old, "Which database do we use for billing?", OTHER)
+        answer = say(older, "Billing runs on a database of its own, PostgreSQL.")
+        return before, answer, find(scene_of(here), "which database do we use for billing?", 5)
+
+    before, answer, hits = await records.do(play)
+    assert ids(hits) == [answer, before]
+
+
 async def test_a_mark_lowers_a_hit_and_stands_with_it(records):
     def play():
         here = thread()
