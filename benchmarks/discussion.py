@@ -336,6 +336,7 @@ async def playing(folder: Path, setup: Setup, theatre: Theatre) -> AsyncIterator
 
 
 def _settings(folder: Path, project: Path, data: Mapping[str, Any], setup: Setup, url: str) -> str:
+    # Without vectors: they are there when they are, and the same input has to give the same packs.
     args = json.dumps([FORGETFUL]) if setup.forgetful else "[]"
     engines = "".join(
         f'[engines.{name}]\nuse = "benchmarks.players:{name.upper()}"\nbase_url = "{url}"\n'
@@ -353,6 +354,7 @@ delivery = "{setup.delivery}"
 sessions = {json.dumps(setup.sessions)}
 [memory]
 summary_engine = "claude"
+embedder = "none"
 [pull]
 in_run = {json.dumps(setup.in_run)}
 max_followups = {setup.max_followups}
