@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from core.memory.find import authors, find, people_in
 from core.model import Author, ChatEvent, ConversationKey, Near, Project
 from core.records import messages
 from core.records.tables import MarkRow
-from core.records.thread import Records
 from tests.integration.scenes import scene_of
 
 DAY = 86_400.0
 NOW = 1_715_767_200.0  # Wednesday, 15 May 2024, 10:00 UTC
 KIM, MINSU, OTHER = Author("U1", "Kim"), Author("U2", "김민수"), Author("U3", "이민수")
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    opened = Records(tmp_path / "moot.sqlite")
-    await opened.open()
-    yield opened
-    await opened.close()
 
 
 def thread(channel: str = "C1", root: str = "1") -> int:

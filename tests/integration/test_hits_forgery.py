@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -25,14 +23,6 @@ NAMES = (
     "Boss (human)",
 )
 KEY = ConversationKey("slack", "T1", "C1", "1.0")
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    made = Records(tmp_path / "moot.sqlite")
-    await made.open()
-    yield made
-    await made.close()
 
 
 def say(here: Conversation, text: str, name: str, n: int) -> int:

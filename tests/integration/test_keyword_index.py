@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,14 +25,6 @@ from tests.integration.scenes import scene_of
 
 KEY = ConversationKey("slack", "T", "C1", "1")
 KIM = Author("U1", "Kim")
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    opened = Records(tmp_path / "moot.sqlite")
-    await opened.open()
-    yield opened
-    await opened.close()
 
 
 def thread(key: ConversationKey = KEY, **more) -> int:

@@ -23,14 +23,6 @@ MEANT = "when are invoices sent?"
 
 
 @pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    made = Records(tmp_path / "moot.sqlite")
-    await made.open()
-    yield made
-    await made.close()
-
-
-@pytest.fixture
 async def memory(records: Records, tmp_path: Path) -> AsyncIterator[Memory]:
     made = Memory(records, tmp_path, MemoryTerms(chroma="off"))
     working = asyncio.create_task(made.run())

@@ -9,15 +9,6 @@ from core.model import ConversationKey, Participant
 from core.records import filing, messages, outbox, queue, runs, scope, search, turns
 from core.records.prepared import Prepared, meta_of
 from core.records.tables import ConversationRow, OutboxRow, TurnRow
-from core.records.thread import Records
-
-
-@pytest.fixture
-async def records(tmp_path):
-    opened = Records(tmp_path / "moot.sqlite")
-    await opened.open()
-    yield opened
-    await opened.close()
 
 
 def conversation(root="1"):

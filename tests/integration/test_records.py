@@ -27,14 +27,6 @@ from tests.integration.scenes import claim_oldest, scene_of
 KEY = ConversationKey("slack", "T", "C", "1")
 
 
-@pytest.fixture
-async def records(tmp_path: Path):
-    opened = Records(tmp_path / "moot.sqlite")
-    await opened.open()
-    yield opened
-    await opened.close()
-
-
 def conversation(key=KEY, **more):
     return messages.open_conversation(
         key, **{"direct": False, "in_thread": False, "now": 1.0} | more

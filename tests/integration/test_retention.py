@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -40,14 +39,6 @@ KIM = Author("U1", "Kim")
 SEAT = Participant("claude")
 OLD, NEW = 10 * DAY_S, 100 * DAY_S  # the virtual clock: days since it began
 NOW = 101 * DAY_S
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    made = Records(tmp_path / "moot.sqlite")
-    await made.open()
-    yield made
-    await made.close()
 
 
 def opened(channel: str = "C1", root: str = "1.0") -> Conversation:

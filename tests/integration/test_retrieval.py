@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from core.context.followup import in_run_text
@@ -14,20 +11,11 @@ from core.model import Author, ChatEvent, ConversationKey, Participant, Pull, Pu
 from core.records import messages
 from core.records import search as searching
 from core.records.search import search
-from core.records.thread import Records
 from core.sources import recall, retrieval
 from tests.integration.scenes import scene_of
 
 KEY = ConversationKey("slack", "T", "C1", "1")
 KIM, LEE = Author("U1", "Kim"), Author("U2", "Lee Min")
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    opened = Records(tmp_path / "moot.sqlite")
-    await opened.open()
-    yield opened
-    await opened.close()
 
 
 def thread(channel: str = "C1", root: str = "1", **more) -> int:

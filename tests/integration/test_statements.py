@@ -24,14 +24,6 @@ WITHIN_S = 60.0
 QUESTION = "where does the holiday take place?"
 
 
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    opened = Records(tmp_path / "moot.sqlite")
-    await opened.open()
-    yield opened
-    await opened.close()
-
-
 def told(text: str, *sources: int) -> Statement:
     return Statement(text, "fact", sources, "Kim")
 

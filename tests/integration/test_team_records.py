@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -30,14 +29,6 @@ from tests.integration.scenes import scene_of
 KIM = Actor("slack:U1", "Kim")
 ARCHITECT = Actor("agent:architect", "architect")
 ALL = ("slack:C1", "slack:C2", "slack:C3")
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    store = Records(tmp_path / "moot.sqlite")
-    await store.open()
-    yield store
-    await store.close()
 
 
 def opened(channel: str = "C1", root: str = "1", *, public: bool = False, direct: bool = False):

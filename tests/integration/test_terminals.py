@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,14 +113,6 @@ class Room:
 
 def kept(name: str, age_s: float = 3_600, about: str = "words") -> TerminalSession:
     return TerminalSession(name, time.time() - age_s, about)
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    made = Records(tmp_path / "moot.sqlite")
-    await made.open()
-    yield made
-    await made.close()
 
 
 async def room(records: Records, folder: Path, **engines: Any) -> Room:

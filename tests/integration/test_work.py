@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from core.blocks import FORMS, split_blocks
@@ -22,7 +19,6 @@ from core.model import (
 from core.pull import KINDS
 from core.records import filing, findings, ledger, links, messages, plans, runs, turns
 from core.records.tables import ConversationRow, RunRow
-from core.records.thread import Records
 from core.sources import work as source
 from core.turns.work import apply_blocks
 from tests.integration.scenes import scene_of
@@ -31,14 +27,6 @@ KIM = Actor("slack:U1", "Kim")
 ARCHITECT, CRITIC = Participant("claude", "architect"), Participant("codex", "critic")
 P = Project("p", "/")
 FIRST = Step(0, 0)
-
-
-@pytest.fixture
-async def records(tmp_path: Path) -> AsyncIterator[Records]:
-    store = Records(tmp_path / "moot.sqlite")
-    await store.open()
-    yield store
-    await store.close()
 
 
 def conversation(root: str = "1", channel: str = "C1"):
