@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -38,6 +38,9 @@ from core.turns.asked import withdraw_turn
 from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
 from core.words import DELETED, literal, stop_button
+
+if TYPE_CHECKING:
+    from bridge.forget_acts import Hiding
 
 log = structlog.get_logger()
 GOES_ON = (
@@ -90,7 +93,8 @@ class Acts:
         self.skipped: list[tuple[int, Step]] = []
         self.ruled: list[tuple[str, int]] = []
         self.queued = self.owes = self.gone = False
-        self.look: Look | Recalling | None = None  # at the host or memory, once it is committed
+        # At the host or memory, or what is still to be hidden, once it is committed.
+        self.look: Look | Recalling | Hiding | None = None
 
     def voice(self, chat: str, markdown: str, _label: str) -> tuple[str, ...]:
         """``render`` as ``core.turns.rounds.Voice``."""

@@ -8,6 +8,7 @@ confirmed with a button, which asks for the same right again.
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,7 @@ from bridge.team_commands import ids_in, message_in
 from core.errors import BadInput
 from core.model import Button, Conversation, Reply
 from core.records import forgetting, outbox, turns
+from core.records.thread import Records
 from core.turns.asked import withdraw_turn
 from core.words import literal
 
@@ -38,6 +40,11 @@ NOT_THEIRS = (
 )
 ONLY_HERE = "The chat itself keeps its messages: delete them there, too."
 NOTHING = "There is nothing that stands of it: it was forgotten already, or never kept."
+UNDER_WAY = (
+    "much is to be erased, and some of it can still be found for a while. Moot goes on with it, "
+    "after a restart too. Press the button again in a minute: it says whether anything is left."
+)
+WAIT_S = 2.0  # platforms wait some 3 s for what a button does
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,37 @@ class Target:
                 return forgetting.of_person(self.which)
 
 
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """What is still to be hidden (under the name ``rest``) before the receipt ``told`` is given.
+
+    ``late`` is said instead where that takes too long for whoever waits for it.
+    """
+
+    rest: str
+    told: str
+    late: str
+
+
+async def hide(acts: Acts, look: Hiding, records: Records) -> Reply:
+    """Hide it step by step, with everything else between two steps; then the receipt.
+
+    A crash, or what takes too long, leaves the rest to the eraser.
+    """
+    ends = time.monotonic() + WAIT_S
+    while await records.do(forgetting.hide_some, acts.now, look.rest):
+        if time.monotonic() > ends:
+            return Reply(look.late)
+    await records.do(close, acts, look.told)
+    return Reply(look.told)
+
+
+def close(acts: Acts, told: str) -> None:
+    """The post that asked says what was done, without its button."""
+    if outbox.close_post(acts.event.key, acts.event.message_id, told, now=acts.now):
+        acts.owes = True
+
+
 class ForgetActs:
     """The acts of one person, in a conversation or (``None``) at channel level."""
 
@@ -67,6 +105,7 @@ class ForgetActs:
         event = acts.event
         self._key = event.key
         self._me = f"{event.key.chat}:{event.author.id}"
+        self._rest = ""
 
     def act(self, wanted: Forget, conversation: Conversation | None) -> Reply:
         """What was typed: one message is forgotten at once, for more there is a button.
@@ -98,8 +137,10 @@ class ForgetActs:
         if not target.ids:
             raise BadInput(NOTHING)
         told = self._forget(target)
-        if outbox.close_post(self._key, self._acts.event.message_id, told, now=self._acts.now):
-            self._acts.owes = True
+        if self._rest:
+            self._acts.look = Hiding(self._rest, told, f"{self._named(target)}: {UNDER_WAY}")
+        else:
+            close(self._acts, told)
         return Reply(told)
 
     # --- what is meant, and who may --------------------------------------------------------
@@ -175,6 +216,7 @@ class ForgetActs:
             withdraw_turn(turn_id, why, acts.voice, now)
             acts.owes = True
         acts.gone = True
+        self._rest = done.rest
         many = f"{done.count:,} messages were" if done.count != 1 else "1 message was"
         return f"🧹 {self._named(target)}: {many} erased from Moot. {ONLY_HERE}"
 

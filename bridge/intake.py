@@ -29,6 +29,7 @@ from bridge.commands import (
     platform_command,
     typed_command,
 )
+from bridge.forget_acts import Hiding, hide
 from bridge.forms import TOPIC, how_to_type, read_roundtable, refusal, roundtable_form
 from bridge.offers import form_button, wanted_by
 from bridge.replies import remind
@@ -135,9 +136,13 @@ class Intake:
         if acts.gone or acts.event.kind in ("edit", "delete"):
             self._on_gone()
 
-    async def _look(self, acts: Acts, look: terminals.Look | recalls.Look) -> Reply | None:
+    async def _look(self, acts: Acts, look: terminals.Look | recalls.Look | Hiding) -> Reply | None:
         """What needs a look at the host comes after the commit: the rows wait for no program."""
         try:
+            if isinstance(look, Hiding):
+                if acts.stopped:
+                    self._on_stop(tuple(acts.stopped))
+                return await hide(acts, look, self._records)
             if isinstance(look, recalls.Look):
                 return await self._policy.recalls.look(acts, look, self._records)
             reply = await self._policy.terminals.look(acts, look, self._records)
@@ -146,6 +151,8 @@ class Intake:
             await self._records.do(acts.notice, look.conversation, reply)
         except CannotWrite as error:
             log.error("event.not_written", kind=acts.event.kind, error=str(error))  # noqa: TRY400
+            if isinstance(look, Hiding):
+                return Reply(look.late)
             return Reply(CANNOT_WRITE.format(why=error))
         return None
 

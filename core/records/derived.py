@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from peewee import SQL
+from peewee import SQL, fn
 
 from core.records import files, filing, lines, marks, statements
 from core.records.prepared import Prepared, each
@@ -50,6 +50,37 @@ _read = Prepared(
     ),
 )
 
+_of_pass = Prepared(
+    SummarisedRow,
+    lambda summary: SummarisedRow.select().where(SummarisedRow.summary == summary),
+)
+_free = Prepared(
+    SummarisedRow, lambda ids: SummarisedRow.delete().where(SummarisedRow.message.in_(each(ids)))
+)
+_topics = Prepared(
+    TopicRow,
+    lambda conversation, first, last, name: TopicRow.select().where(
+        (TopicRow.conversation == conversation)
+        & (
+            ((TopicRow.first_message <= last) & (TopicRow.last_message >= first))
+            # Its title may outlive the statements of a pass: a topic that grows too long is trimmed
+            | (fn.INSTR(TopicRow.passes, name) > 0)
+        )
+    ),
+)
+_stale = Prepared(
+    SummaryRow,
+    lambda conversation: SummaryRow.update(state="stale").where(
+        (SummaryRow.conversation == conversation)
+        & (SummaryRow.state == "done")
+        & SummaryRow.id.not_in(
+            SummarisedRow.select(SummarisedRow.summary).where(
+                SummarisedRow.conversation == conversation
+            )
+        )
+    ),
+)
+
 
 def erase(message_id: int, now: float) -> None:
     """A message is gone for good: whatever holds words of it goes, word for word."""
@@ -68,7 +99,7 @@ def age(message_ids: Iterable[int]) -> None:
     gone = frozenset(message_ids)
     for conversation, summary_id in _passes(gone):
         _shorten(conversation, summary_id)
-    SummarisedRow.delete().where(SummarisedRow.message.in_(each(_dump(gone)))).execute()
+    _free.run(ids=_dump(gone))
     marks.forget(gone)
     for message_id in gone:
         files.forget(message_id)
@@ -93,10 +124,14 @@ def uncover(message_ids: Iterable[int]) -> None:
         _undo(conversation, summary_id)
 
 
-def drop_topic(topic_id: int) -> None:
-    """A topic is no more: its row, its statements, their vectors, and what Chroma has of them."""
-    TopicRow.delete().where(TopicRow.id == topic_id).execute()
-    statements.drop(topic_id)
+_drop_topics = Prepared(TopicRow, lambda ids: TopicRow.delete().where(TopicRow.id.in_(each(ids))))
+
+
+def drop_topics(topic_ids: Iterable[int]) -> None:
+    """Topics are no more: their rows, statements, vectors, and what Chroma has of them."""
+    ids = _dump(topic_ids)
+    _drop_topics.run(ids=ids)
+    statements.drop(ids)
 
 
 def _posts_of(message_id: int) -> None:
@@ -130,11 +165,12 @@ def _passes(ids: frozenset[int]) -> list[tuple[int, str]]:
 
 def _made_of(conversation: int, summary_id: str, read: frozenset[int]) -> list[TopicRow]:
     """The topics that may hold something of a pass over the messages ``read``."""
-    span = (min(read, default=0), max(read, default=0))
-    near = (TopicRow.first_message <= span[1]) & (TopicRow.last_message >= span[0])
-    # Its title may outlive the statements of a pass: a topic that grows too long is trimmed.
-    made = TopicRow.passes.contains(json.dumps(summary_id))
-    topics = TopicRow.select().where((TopicRow.conversation == conversation) & (near | made))
+    topics = _topics.rows(
+        conversation=conversation,
+        first=min(read, default=0),
+        last=max(read, default=0),
+        name=json.dumps(summary_id),
+    )
     return [
         topic
         for topic in topics
@@ -149,22 +185,14 @@ def _sources(topic: TopicRow) -> set[int]:
 def _undo(conversation: int, summary_id: str) -> None:
     """Take down all topics and lines of a pass; the messages behind them are due again."""
     lines.drop(summary_id)
-    of_pass = SummarisedRow.select().where(SummarisedRow.summary == summary_id)
-    freed = {row.message for row in of_pass}
-    for topic in _made_of(conversation, summary_id, frozenset(freed)):
-        freed |= _sources(topic)
-        drop_topic(topic.id)
-    SummarisedRow.delete().where(SummarisedRow.message.in_(each(_dump(freed)))).execute()
+    freed = {row.message for row in _of_pass.rows(summary=summary_id)}
+    made = _made_of(conversation, summary_id, frozenset(freed))
+    freed.update(*map(_sources, made))
+    drop_topics(topic.id for topic in made)
+    _free.run(ids=_dump(freed))
     SummaryRow.change(summary_id, state="undone", read="[]")
     # Other passes whose topics went with it may cover nothing any more.
-    left = SummarisedRow.select(SummarisedRow.summary).where(
-        SummarisedRow.conversation == conversation
-    )
-    SummaryRow.update(state="stale").where(
-        (SummaryRow.conversation == conversation)
-        & (SummaryRow.state == "done")
-        & SummaryRow.id.not_in(left)
-    ).execute()
+    _stale.run(conversation=conversation)
 
 
 def _shorten(conversation: int, summary_id: str) -> None:
@@ -181,7 +209,7 @@ def _shorten(conversation: int, summary_id: str) -> None:
         left = [one for one in stated if not read.intersection(one[2])]
         passes = [one for one in json.loads(topic.passes) if one != summary_id]
         if not left or not passes:
-            drop_topic(topic.id)
+            drop_topics([topic.id])
             continue
         numbers = [number for one in left for number in one[2]]
         TopicRow.change(

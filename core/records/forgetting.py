@@ -1,13 +1,15 @@
 """What people ask Moot to forget: a message, a thread, all that a person said.
 
-What is forgotten is hidden in the transaction of the asking: no reading finds it any more. A little
-is erased with it; of much the rest is taken out in the background (``core.records.eraser``), from
-rows, so that no crash loses it. Every function is part of its caller's transaction.
+What is forgotten is hidden before anybody is told that it was: no reading finds it any more. A
+little is hidden in the transaction of the asking and erased with it; much is hidden in steps that
+follow at once, and erased in the background (``core.records.eraser``), both from rows, so that no
+crash loses it. Every function is part of its caller's transaction.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,25 +19,70 @@ from peewee import SQL, fn
 from core.model import ConversationKey
 from core.records import derived, erasure, marks, outbox_texts, sessions
 from core.records.changes import note_deletion, note_forgotten, person_of, thread_of
-from core.records.prepared import each
+from core.records.prepared import Prepared, each
 from core.records.tables import (
     AttachmentRow,
     ConversationRow,
     MessageRow,
+    MetaRow,
     OutboxRow,
     TurnRow,
 )
 
 AT_LEAST = 3  # messages of one step
+SOME = 10  # messages that are hidden together: each pass over them is undone once
+BUDGET_S = 0.008  # of one step
+NOTED = 500  # messages of a row that says what is still to be hidden
+_REST = "still-to-hide:"
 _GOING = ("queued", "running", "held", "parked")
+
+# Of a thread together: most passes over it are undone once.
+_by_place = Prepared(
+    MessageRow,
+    lambda ids: (
+        MessageRow.select(MessageRow.id)
+        .where(MessageRow.id.in_(each(ids)) & MessageRow.deleted_at.is_null())
+        .order_by(MessageRow.conversation, MessageRow.id)
+    ),
+)
+_times = Prepared(
+    MessageRow,
+    lambda ids: MessageRow.select(MessageRow.conversation, MessageRow.sent_at).where(
+        MessageRow.id.in_(each(ids))
+    ),
+)
+_set_hidden = Prepared(
+    MessageRow,
+    lambda ids, now: MessageRow.update(
+        deleted_at=now,
+        # Also one that was only a file: what is hidden is told by its words.
+        text=SQL("CASE text WHEN '' THEN ' ' ELSE text END"),
+    ).where(MessageRow.id.in_(each(ids)) & MessageRow.deleted_at.is_null()),
+)
+_drop_files = Prepared(
+    AttachmentRow, lambda ids: AttachmentRow.delete().where(AttachmentRow.message.in_(each(ids)))
+)
+_noted = Prepared(
+    MetaRow,
+    lambda first, last: (
+        MetaRow.select()
+        .where((MetaRow.name >= first) & (MetaRow.name < last))
+        .order_by(MetaRow.name)
+        .limit(1)
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How much was forgotten, and the turns that were going on about it: they are to be stopped."""
+    """How much is forgotten, and the turns that were going on about it: they are to be stopped.
+
+    ``rest``: under which name ``hide_some`` goes on; "" where all is hidden.
+    """
 
     count: int
     turns: tuple[int, ...] = ()
+    rest: str = ""
 
 
 def standing(ids: Iterable[int]) -> tuple[int, ...]:
@@ -144,37 +191,75 @@ def at_address(here: ConversationKey, ids: Sequence[str], address: str) -> int:
 
 
 def forget(ids: Collection[int], now: float) -> Forgotten:
-    """Hide these messages from everything at once, and erase what a few milliseconds suffice for.
+    """Hide these messages from everything, and erase what a few milliseconds suffice for.
 
-    ``erase_hidden`` does the rest.
+    Of many only the first are hidden at once, those of questions that go on among them; the rest is
+    noted under ``Forgotten.rest`` and hidden step by step (``hide_some``). ``erase_hidden`` does
+    what is left, of an earlier life too.
     """
+    going = TurnRow.select(TurnRow.id, TurnRow.prompt_message).where(
+        TurnRow.prompt_message.in_(each(_dump(ids))) & TurnRow.state.in_(_GOING)
+    )
+    asked = {row.id: row.prompt_message for row in going}
+    chosen = [number for (number,) in _by_place.tuples(ids=_dump(ids))]
+    _hide(list(asked.values()), now)
+    left = _hide_within(chosen, now, BUDGET_S)
+    rest = _note_rest(left) if left else ""
+    outbox_texts.withdraw_fleeting(now)
+    note_deletion()
+    if not rest:
+        erase_hidden(now)
+    return Forgotten(len(chosen), tuple(asked), rest)
+
+
+def hide_some(now: float, rest: str = "", budget_s: float = BUDGET_S) -> bool:
+    """Hide what is noted under ``rest`` ("": under any); whether there is more of it.
+
+    For about as long as ``budget_s``.
+    """
+    noted = _noted.first(first=f"{_REST}{rest}", last=f"{_REST}{rest}~")
+    if noted is None:
+        return False
+    left = _hide_within(json.loads(noted.value), now, budget_s)
+    if left:
+        MetaRow.update(value=_dump(left)).where(MetaRow.name == noted.name).execute()
+    else:
+        MetaRow.delete().where(MetaRow.name == noted.name).execute()
+    outbox_texts.withdraw_fleeting(now)
+    note_deletion()
+    return bool(left) or _noted.first(first=f"{_REST}{rest}", last=f"{_REST}{rest}~") is not None
+
+
+def _note_rest(ids: Sequence[int]) -> str:
+    """Note that these are still to be hidden; returns under which name."""
+    rest = secrets.token_hex(8)
+    for place in range(0, len(ids), NOTED):
+        name = f"{_REST}{rest}:{place:09}"
+        MetaRow.create(name=name, value=_dump(ids[place : place + NOTED]))
+    return rest
+
+
+def _hide_within(ids: Sequence[int], now: float, budget_s: float) -> Sequence[int]:
+    """Hide some at a time until the time is over, some in any case; those that are left."""
+    ends = time.perf_counter() + budget_s
+    for place in range(0, len(ids), SOME):
+        _hide(ids[place : place + SOME], now)
+        if time.perf_counter() > ends:
+            return ids[place + SOME :]
+    return ()
+
+
+def _hide(ids: Sequence[int], now: float) -> None:
+    """Nothing finds these any more, nor what was made of them."""
     given = _dump(ids)
-    chosen = MessageRow.id.in_(each(given))
-    going = TurnRow.select(TurnRow.id).where(
-        TurnRow.prompt_message.in_(each(given)) & TurnRow.state.in_(_GOING)
-    )
-    stopped = tuple(row.id for row in going)
     first: dict[int, float] = {}
-    for row in MessageRow.select(MessageRow.conversation, MessageRow.sent_at).where(chosen):
-        earliest = first.get(row.conversation_id, row.sent_at)
-        first[row.conversation_id] = min(earliest, row.sent_at)
-    count = (
-        MessageRow.update(
-            deleted_at=now,
-            # Also one that was only a file: what is hidden is told by its words.
-            text=SQL("CASE text WHEN '' THEN ' ' ELSE text END"),
-        )
-        .where(chosen & MessageRow.deleted_at.is_null())
-        .execute()
-    )
-    AttachmentRow.delete().where(AttachmentRow.message.in_(each(given))).execute()
+    for place, sent_at in _times.tuples(ids=given):
+        first[place] = min(first.get(place, sent_at), sent_at)
+    _set_hidden.run(ids=given, now=now)
+    _drop_files.run(ids=given)
     derived.forget(ids)
     for conversation_id, sent_at in first.items():
         sessions.end_told(conversation_id, sent_at)
-    outbox_texts.withdraw_fleeting(now)
-    note_deletion()
-    erase_hidden(now)
-    return Forgotten(count, stopped)
 
 
 def forget_thread(conversation_id: int, now: float, at: float) -> Forgotten:
@@ -199,11 +284,14 @@ def _newest(conversation_id: int) -> float:
     return float(newest.scalar() or 0.0)
 
 
-def erase_hidden(now: float, budget_s: float = 0.008) -> bool:
+def erase_hidden(now: float, budget_s: float = BUDGET_S) -> bool:
     """Erase what is hidden, for about as long as ``budget_s``; whether there may be more.
 
-    A few are erased in any case: what somebody has just asked for is mostly one or two.
+    First what is still to be hidden is. A few are erased in any case: what somebody has just asked
+    for is mostly one or two.
     """
+    if hide_some(now, budget_s=budget_s):
+        return True
     ends = time.perf_counter() + budget_s
     hidden = SQL("deleted_at IS NOT NULL AND text != ''")  # word for word as in the index
     rows = MessageRow.select(MessageRow.id).where(hidden).order_by(MessageRow.id).limit(100)

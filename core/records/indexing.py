@@ -8,11 +8,13 @@ nothing of what is erased stays in it.
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Sequence
 
 from core.keywords import context_text, index_text
 from core.records import fulltext
-from core.records.prepared import Prepared
+from core.records.prepared import Prepared, each, meta_of
 from core.records.tables import ContextLineRow, IndexJobRow, MessageRow, VectorRow
 
 # What failed and stopped runs said is nobody's memory: such messages are found by no word (C109),
@@ -117,6 +119,25 @@ def drop_vectors(kind: str, item: int) -> None:
     """An item has no meaning any more: its vectors go at once, Chroma is owed a deletion."""
     _drop_vectors.run(kind=kind, item=item)
     queue(kind, item, "drop")
+
+
+_drop_all = Prepared(
+    VectorRow,
+    lambda kind, ids: VectorRow.delete().where(
+        (VectorRow.kind == kind) & VectorRow.item.in_(each(ids))
+    ),
+)
+
+
+def drop_all_vectors(kind: str, items: Sequence[int]) -> None:
+    """``drop_vectors`` of many items of a kind."""
+    ids = json.dumps(list(items))
+    _drop_all.run(kind=kind, ids=ids)
+    meta_of(IndexJobRow).database.execute_sql(
+        "INSERT INTO index_job (kind, item, op, attempts, at) "
+        "SELECT ?, value, 'drop', 0, ? FROM json_each(?)",
+        (kind, time.time(), ids),
+    )
 
 
 def queue(kind: str, item: int, op: str) -> None:

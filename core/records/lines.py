@@ -10,7 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.records import indexing
-from core.records.tables import ContextLineRow
+from core.records.prepared import Prepared
+from core.records.tables import ContextLineRow, MessageRow
+
+# The keyword row of one that is hidden goes as a whole (``core.records.forgetting``).
+_standing = Prepared(
+    ContextLineRow,
+    lambda summary: (
+        ContextLineRow.select(ContextLineRow.message)
+        .join(MessageRow, on=(MessageRow.id == ContextLineRow.message))
+        .where((ContextLineRow.summary == summary) & MessageRow.deleted_at.is_null())
+    ),
+)
+_drop = Prepared(
+    ContextLineRow, lambda summary: ContextLineRow.delete().where(ContextLineRow.summary == summary)
+)
 
 
 def write(summary_id: str, lines: Mapping[int, str]) -> None:
@@ -24,9 +38,7 @@ def write(summary_id: str, lines: Mapping[int, str]) -> None:
 
 def drop(summary_id: str) -> None:
     """All lines of a pass go, out of the keyword rows as well."""
-    of_pass = ContextLineRow.summary == summary_id
-    told = [row.message for row in ContextLineRow.select().where(of_pass)]
-    if told:
-        ContextLineRow.delete().where(of_pass).execute()
-    for message in told:
+    told = _standing.tuples(summary=summary_id)
+    _drop.run(summary=summary_id)
+    for (message,) in told:
         indexing.surround(message)

@@ -8,7 +8,7 @@ writes or takes down the topic, so nothing outlives a message that it tells of.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.records import indexing
@@ -28,6 +28,13 @@ class Stated:
 
 _of_topic = Prepared(
     StatementRow, lambda topic: StatementRow.select().where(StatementRow.topic == topic)
+)
+_of_topics = Prepared(
+    StatementRow,
+    lambda ids: StatementRow.select(StatementRow.id).where(StatementRow.topic.in_(each(ids))),
+)
+_delete = Prepared(
+    StatementRow, lambda ids: StatementRow.delete().where(StatementRow.id.in_(each(ids)))
 )
 _by_id = Prepared(
     StatementRow,
@@ -51,12 +58,14 @@ def write(topic_id: int) -> None:
     every = sorted({number for _, _, ids, _ in told for number in ids})
     text = "\n".join((topic.title, *(one[0] for one in told)))
     wanted.add((True, text, json.dumps(every)))
+    past: list[int] = []
     for row in _of_topic.rows(topic=topic_id):
         known = (row.whole, row.text, row.sources)
         if known in wanted:
             wanted.remove(known)  # its vector stays
         else:
-            _drop(row.id)
+            past.append(row.id)
+    _drop(past)
     for whole, text, sources in sorted(wanted):
         made = StatementRow.create(
             topic=topic_id,
@@ -74,15 +83,15 @@ def follow(topic_id: int) -> None:
         write(topic_id)
 
 
-def drop(topic_id: int) -> None:
-    """A topic is no more: neither are its statements, their vectors, and what Chroma has."""
-    for row in _of_topic.rows(topic=topic_id):
-        _drop(row.id)
+def drop(topic_ids: str) -> None:
+    """Topics (JSON) are no more: neither are their statements, vectors, and what Chroma has."""
+    _drop([number for (number,) in _of_topics.tuples(ids=topic_ids)])
 
 
-def _drop(number: int) -> None:
-    StatementRow.delete().where(StatementRow.id == number).execute()
-    indexing.drop_vectors(KIND, number)
+def _drop(numbers: Sequence[int]) -> None:
+    if numbers:
+        _delete.run(ids=json.dumps(numbers))
+        indexing.drop_all_vectors(KIND, numbers)
 
 
 _some = Prepared(StatementRow, lambda: StatementRow.select(StatementRow.id).limit(1))
