@@ -29,7 +29,9 @@ def base_env(home: Path) -> dict[str, str]:
 class Product:
     """``moot run`` with a settings file; its log is read line by line.
 
-    ``launcher`` replaces the program (the crash test starts it with a kill switch).
+    ``launcher`` replaces the program (the crash test starts it with a kill switch). Memory finds by
+    words alone unless the settings say otherwise or it is to be as shipped (``by_meaning``): each
+    process would load a model and Chroma.
     """
 
     def __init__(
@@ -39,13 +41,16 @@ class Product:
         env: Mapping[str, str],
         *,
         launcher: tuple[str, ...] = (str(MOOT),),
+        by_meaning: bool = False,
     ) -> None:
         self.folder = folder
         self.config = folder / "moot.toml"
         self.home = folder / "home"
         self.home.mkdir(parents=True, exist_ok=True)
         storage = {"storage": {"dir": str(folder / "data")}, "log": {"level": "debug"}}
-        self.config.write_text(tomlkit.dumps({**storage, **settings}))
+        words_alone = {} if by_meaning else {"embedder": "none", "chroma": "off"}
+        memory = {"memory": {**words_alone, **settings.get("memory", {})}}
+        self.config.write_text(tomlkit.dumps({**storage, **settings, **memory}))
         tomllib.loads(self.config.read_text())
         self.env = {**base_env(self.home), **env}
         self.launcher = launcher

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.peers
 WORD = "zebrafish"
 SAID = f"@@rehearse text=Noted.@@ the {WORD} keeps the invoices of our customers"
 MEANT = "where do the bills of clients get stored?"  # no word of it
-SETTINGS = {"context": {"delivery": "push", "mode": "full"}}
+SETTINGS = {
+    "context": {"delivery": "push", "mode": "full"},
+    "memory": {"embedder": "auto", "chroma": "folder"},
+}
 WITHIN_S = 5.0
 
 

@@ -70,7 +70,9 @@ def recalled(told: str) -> str:
 
 
 async def test_on_slack_by_meaning_alone_also_in_korean(slack: LoopbackSlack, tmp_path: Path):
-    async with Product(tmp_path, on_slack.settings(slack, **TOLD), slack.env()) as moot:
+    async with Product(
+        tmp_path, on_slack.settings(slack, **TOLD), slack.env(), by_meaning=True
+    ) as moot:
         await moot.start("slack")
         first = await slack.mention("minutes of today")
         await on_slack.standing(slack, first, 1)
@@ -83,7 +85,7 @@ async def test_on_slack_by_meaning_alone_also_in_korean(slack: LoopbackSlack, tm
 
 async def test_on_discord_by_meaning_alone(world: LoopbackDiscord, tmp_path: Path):
     made = on_discord.settings(world, **TOLD)
-    async with Product(tmp_path, made, on_discord.env(world)) as moot:
+    async with Product(tmp_path, made, on_discord.env(world), by_meaning=True) as moot:
         await moot.start("discord")
         first = world.alice.ask(world.channel, "minutes of today")
         await on_discord.standing(world, first, 1)
@@ -124,7 +126,7 @@ async def test_nobody_waits_for_an_embedder_that_does_not_come(
     async with silent_server() as (url, taken):
         memory = {"embedder": "http", "embedder_url": url, "embedder_model": "slow"}
         made = on_slack.settings(slack, memory=memory, **TOLD)
-        async with Product(tmp_path, made, slack.env()) as moot:
+        async with Product(tmp_path, made, slack.env(), by_meaning=True) as moot:
             await moot.start("slack")
             first = await slack.mention("the zebra release is called off")
             await on_slack.standing(slack, first, 1)

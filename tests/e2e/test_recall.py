@@ -49,7 +49,7 @@ async def recalled(slack: LoopbackSlack, question: str, containing: str) -> Seen
 
 async def test_on_slack_by_words_and_by_meaning_marked_and_gone(slack, tmp_path: Path):
     made = on_slack.settings(slack, **settings(tmp_path))
-    async with Product(tmp_path, made, slack.env()) as moot:
+    async with Product(tmp_path, made, slack.env(), by_meaning=True) as moot:
         await moot.start("slack")
         there = await said_in_dev(slack)
         root = await slack.mention("what is for lunch?")
@@ -104,7 +104,7 @@ async def test_on_slack_by_words_and_by_meaning_marked_and_gone(slack, tmp_path:
 async def test_what_a_private_channel_holds_is_not_recalled_elsewhere(slack, tmp_path: Path):
     made = on_slack.settings(slack, **settings(tmp_path))
     slack.api.channel_flags[DEV] = {"is_private": True}
-    async with Product(tmp_path, made, slack.env()) as moot:
+    async with Product(tmp_path, made, slack.env(), by_meaning=True) as moot:
         await moot.start("slack")
         await said_in_dev(slack)
 
@@ -121,7 +121,7 @@ async def test_what_a_private_channel_holds_is_not_recalled_elsewhere(slack, tmp
 
 async def test_on_discord_in_a_private_answer(world: LoopbackDiscord, tmp_path: Path):
     made = on_discord.settings(world, **settings(tmp_path))
-    async with Product(tmp_path, made, on_discord.env(world)) as moot:
+    async with Product(tmp_path, made, on_discord.env(world), by_meaning=True) as moot:
         await moot.start("discord")
         root = world.alice.ask(world.channel, SAID)
         await on_discord.standing(world, root, 1)

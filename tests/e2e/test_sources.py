@@ -33,7 +33,9 @@ async def moot(slack: LoopbackSlack, tmp_path: Path):
     git(project, "add", "-A")
     git(project, "commit", "-q", "-m", "skill")
     projects = {"shop": {"path": str(project), "channels": [f"slack:{GENERAL}"]}}
-    async with Product(tmp_path, settings(slack, projects=projects), slack.env()) as product:
+    async with Product(
+        tmp_path, settings(slack, projects=projects), slack.env(), by_meaning=True
+    ) as product:
         await product.start("slack")
         yield product
 
