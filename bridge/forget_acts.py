@@ -119,7 +119,7 @@ class ForgetActs:
         if not ids:
             raise BadInput(NOTHING)
         if len(ids) == 1:
-            return Reply(self._forget(target))
+            return Reply(self._forget(target, ids))
         label = f"Erase {len(ids):,} messages"
         return Reply(
             f"{self._named(target)}: **{len(ids):,} messages** would be erased from Moot, with "
@@ -134,9 +134,10 @@ class ForgetActs:
             raise BadInput("This button is from another version of Moot.")
         target = Target(match[1], match[2])  # type: ignore[arg-type]
         self._check(target)
-        if not target.ids:
+        ids = target.ids
+        if not ids:
             raise BadInput(NOTHING)
-        told = self._forget(target)
+        told = self._forget(target, ids)
         if self._rest:
             self._acts.look = Hiding(self._rest, told, f"{self._named(target)}: {UNDER_WAY}")
         else:
@@ -199,16 +200,16 @@ class ForgetActs:
 
     # --- doing it ----------------------------------------------------------------------------
 
-    def _forget(self, target: Target) -> str:
+    def _forget(self, target: Target, ids: tuple[int, ...]) -> str:
         acts = self._acts
         now, at = acts.now, acts.event.sent_at or acts.now
         match target.of:
             case "message":
-                done = forgetting.forget(target.ids, now)
+                done = forgetting.forget(ids, now)
             case "thread":
-                done = forgetting.forget_thread(int(target.which), now, at)
+                done = forgetting.forget_thread(int(target.which), now, at, ids)
             case "person":
-                done = forgetting.forget_person(target.which, now, at)
+                done = forgetting.forget_person(target.which, now, at, ids)
         why = f"forgotten by {acts.event.author.name}"
         for turn_id in done.turns:
             if turns.end_turn(turn_id, "cancelled", why, now):

@@ -36,6 +36,20 @@ NOTED = 500  # messages of a row that says what is still to be hidden
 _REST = "still-to-hide:"
 _GOING = ("queued", "running", "held", "parked")
 
+_said = Prepared(
+    MessageRow,
+    lambda author: MessageRow.select(MessageRow.id).where(
+        (MessageRow.author_key == author) & MessageRow.deleted_at.is_null()
+    ),
+)
+_answered = Prepared(
+    MessageRow,
+    lambda author: MessageRow.select(MessageRow.id).where(
+        MessageRow.turn.in_(TurnRow.select(TurnRow.id).where(TurnRow.asker_key == author))
+        & (MessageRow.author_kind == "agent")
+        & MessageRow.deleted_at.is_null()
+    ),
+)
 # Of a thread together: most passes over it are undone once.
 _by_place = Prepared(
     MessageRow,
@@ -112,12 +126,9 @@ def of_thread(conversation_id: int) -> tuple[int, ...]:
 
 def of_person(author_key: str) -> tuple[int, ...]:
     """All that a person (``"slack:U1"``) said anywhere, and what agents answered to them."""
-    asked = TurnRow.select(TurnRow.id).where(TurnRow.asker_key == author_key)
-    answers = MessageRow.turn.in_(asked) & (MessageRow.author_kind == "agent")
-    query = MessageRow.select(MessageRow.id).where(
-        ((MessageRow.author_key == author_key) | answers) & MessageRow.deleted_at.is_null()
-    )
-    return tuple(row.id for row in query.order_by(MessageRow.id))
+    said = _said.tuples(author=author_key)
+    answers = _answered.tuples(author=author_key)
+    return tuple(sorted({number for (number,) in (*said, *answers)}))
 
 
 def said_by(message_id: int) -> str:
@@ -203,7 +214,7 @@ def forget(ids: Collection[int], now: float) -> Forgotten:
     asked = {row.id: row.prompt_message for row in going}
     chosen = [number for (number,) in _by_place.tuples(ids=_dump(ids))]
     _hide(list(asked.values()), now)
-    left = _hide_within(chosen, now, BUDGET_S)
+    left = _hide_within(chosen, now)
     rest = _note_rest(left) if left else ""
     outbox_texts.withdraw_fleeting(now)
     note_deletion()
@@ -212,15 +223,15 @@ def forget(ids: Collection[int], now: float) -> Forgotten:
     return Forgotten(len(chosen), tuple(asked), rest)
 
 
-def hide_some(now: float, rest: str = "", budget_s: float = BUDGET_S) -> bool:
+def hide_some(now: float, rest: str = "") -> bool:
     """Hide what is noted under ``rest`` ("": under any); whether there is more of it.
 
-    For about as long as ``budget_s``.
+    For about as long as ``BUDGET_S``.
     """
     noted = _noted.first(first=f"{_REST}{rest}", last=f"{_REST}{rest}~")
     if noted is None:
         return False
-    left = _hide_within(json.loads(noted.value), now, budget_s)
+    left = _hide_within(json.loads(noted.value), now)
     if left:
         MetaRow.update(value=_dump(left)).where(MetaRow.name == noted.name).execute()
     else:
@@ -239,9 +250,9 @@ def _note_rest(ids: Sequence[int]) -> str:
     return rest
 
 
-def _hide_within(ids: Sequence[int], now: float, budget_s: float) -> Sequence[int]:
+def _hide_within(ids: Sequence[int], now: float) -> Sequence[int]:
     """Hide some at a time until the time is over, some in any case; those that are left."""
-    ends = time.perf_counter() + budget_s
+    ends = time.perf_counter() + BUDGET_S
     for place in range(0, len(ids), SOME):
         _hide(ids[place : place + SOME], now)
         if time.perf_counter() > ends:
@@ -262,16 +273,26 @@ def _hide(ids: Sequence[int], now: float) -> None:
         sessions.end_told(conversation_id, sent_at)
 
 
-def forget_thread(conversation_id: int, now: float, at: float) -> Forgotten:
-    """Forget all of a thread up to ``at`` (by the platform's clock), and what was posted in it."""
-    done = forget(of_thread(conversation_id), now)
+def forget_thread(
+    conversation_id: int, now: float, at: float, ids: Collection[int] | None = None
+) -> Forgotten:
+    """Forget all of a thread up to ``at`` (by the platform's clock), and what was posted in it.
+
+    ``ids``: what stands of it, where that is known.
+    """
+    done = forget(of_thread(conversation_id) if ids is None else ids, now)
     note_forgotten(thread_of(conversation_id), max(at, _newest(conversation_id)))
     return done
 
 
-def forget_person(author_key: str, now: float, at: float) -> Forgotten:
-    """Forget all that a person said up to ``at``, what agents answered to them, and their marks."""
-    done = forget(of_person(author_key), now)
+def forget_person(
+    author_key: str, now: float, at: float, ids: Collection[int] | None = None
+) -> Forgotten:
+    """Forget all that a person said up to ``at``, what agents answered to them, and their marks.
+
+    ``ids``: these messages, where they are known.
+    """
+    done = forget(of_person(author_key) if ids is None else ids, now)
     marks.forget_by(author_key)
     note_forgotten(person_of(author_key), at)
     return done
@@ -290,7 +311,7 @@ def erase_hidden(now: float, budget_s: float = BUDGET_S) -> bool:
     First what is still to be hidden is. A few are erased in any case: what somebody has just asked
     for is mostly one or two.
     """
-    if hide_some(now, budget_s=budget_s):
+    if hide_some(now):
         return True
     ends = time.perf_counter() + budget_s
     hidden = SQL("deleted_at IS NOT NULL AND text != ''")  # word for word as in the index

@@ -363,35 +363,6 @@ def n_of(who: Author) -> str:
     return f"{who.name.lower()}only"
 
 
-async def test_much_is_hidden_at_once_and_erased_after_a_crash(room: Room, tmp_path: Path) -> None:
-    here = room.here.conversation
-
-    def write(begin: int) -> None:
-        for n in range(begin, begin + 300):
-            event = ChatEvent(here.key, f"b{n}", f"b{n}", KIM, f"{WORD} {n}", "message", 5.0 + n)
-            messages.add_event(here.id, event, addressed=False)
-
-    for begin in range(0, 1_200, 300):
-        await room.records.do(write, begin)
-    _, [button] = await room.told("!forget me")
-    assert "1,201" in button.label
-    began = time.perf_counter()
-    await room.press(button)
-    took = time.perf_counter() - began
-    assert await room.found() == []
-    assert await room.records.do(messages.recent, here.id, 50) == ()
-    left = await kept(room.records)
-    assert "message" in left  # not all of it at once, for others wait for the records too
-    assert took < 1.0
-    again = Records(room.records.path)  # the life before has not closed anything
-    await again.open()
-    assert await again.do(search, scene_of(here.id), WORD, 5) == ()
-    await until_erased(again)
-    assert await kept(again) == []
-    assert not await in_files(again)
-    await again.close()
-
-
 # --- deletions and edits in chat -----------------------------------------------------------------
 
 
