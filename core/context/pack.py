@@ -226,16 +226,15 @@ def _offered(mode: Mode, request: PackRequest, facts: PackFacts) -> _Offered:
         candidate = facts.sources.get(place.name)
         if candidate is None or not place.weight:
             continue
-        there = any(part.strip() for part in candidate.parts)
+        there = candidate.unread or any(part.strip() for part in candidate.parts)
         light = request.variant == "light" and place.tier == 2
-        announce = candidate.available.strip() and place.kind in kinds
         if mode not in place.modes:
             if must := candidate.parts[: candidate.always]:
                 candidate = replace(candidate, parts=must)
                 offered.found[place.name] = Find(place, candidate, kinds)
             elif there:
                 offered.dropped[place.name] = f"not in mode {mode}"
-        elif announce and place.tier == 2 and (light or request.delivery == "hybrid"):
+        elif candidate.available.strip() and sections.only_announced(place, request):
             offered.announced[place.name] = candidate.available
         elif there and light:
             offered.dropped[place.name] = "not in the light variant"

@@ -107,6 +107,12 @@ def pullable(request: PackRequest) -> tuple[str, ...]:
     return request.pull_kinds if request.can_pull or request.in_run else ()
 
 
+def only_announced(place: Place, request: PackRequest) -> bool:
+    """Whether a section is told as one line, where its source has a line for it."""
+    short = request.delivery == "hybrid" or request.variant == "light"
+    return place.tier == 2 and short and place.kind in pullable(request)
+
+
 def project(facts: PackFacts) -> str:
     """Name, folder and what the manifests there say."""
     lines = [

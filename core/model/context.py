@@ -192,12 +192,14 @@ class Candidate:
     the rest ("" = none). ``available`` is what hybrid delivery says instead of the parts, one line
     of ours: what is there and how much (``214 messages of this channel``). The first ``always``
     parts are told in every mode (what a roundtable settled), the others in the section's own.
+    ``unread``: what is there was only counted, since no pack was to tell it (``Scene.pushes``).
     """
 
     parts: tuple[str, ...]
     pull: str = ""
     available: str = ""
     always: int = 0
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +234,7 @@ class Scene:
         shown: ids of the messages that the recent conversation may hold.
         near: what memory found by meaning for ``prompt`` or for the Pull that is answered; ``None``
             where it was not asked or did not answer in time (keywords only).
+        pushes: whether a pack may tell what is offered of tier 2, and not only announce it.
         address: where a thread, or a message of it, is opened on its platform; "" for nowhere.
     """
 
@@ -249,6 +252,7 @@ class Scene:
     personas: tuple[str, ...] = ()
     shown: frozenset[int] = frozenset()
     near: Near | None = None
+    pushes: bool = True
     address: Callable[[ConversationKey, str], str] = field(default=no_address, compare=False)
 
 

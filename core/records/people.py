@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from peewee import JOIN, Query
 
 from core.model import Scene
+from core.records.changes import gone
 from core.records.prepared import Prepared, meta_of
 from core.records.scope import Shape, rule, sight
 from core.records.tables import ConversationRow, MessageRow
@@ -27,10 +29,52 @@ SELECT name FROM who WHERE name IS NOT NULL AND name != '' LIMIT ?
 """
 
 
+# A new one is in a new message.
+_SINCE = "SELECT DISTINCT author_name FROM message WHERE id > ? AND author_name != ''"
+_NEWEST = "SELECT id, author_key, author_name, sent_at FROM message ORDER BY id DESC LIMIT 1"
+_STILL = "SELECT id, author_key, author_name, sent_at FROM message WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Names as they were read on a connection, up to a message.
+
+    ``newest`` is that message: where another has its id, it was never committed. ``gone`` as
+    ``core.records.changes`` counts: words were deleted or changed since if it is another number.
+    """
+
+    connection: Any
+    newest: tuple[Any, ...]
+    gone: int
+    names: tuple[str, ...]
+
+
+_known: list[_Known] = []  # the last, if there is one
+
+
 def names() -> tuple[str, ...]:
-    """The display names of all who ever spoke, each once. To be asked ``of`` before any is told."""
+    """The display names of all who ever spoke, each once. To be asked ``of`` before any is told.
+
+    Kept from question to question: of thousands they take milliseconds to read.
+    """
     database = meta_of(MessageRow).database
-    return tuple(name for (name,) in database.execute_sql(_NAMES, (MAX_NAMES,)).fetchall())
+    newest = database.execute_sql(_NEWEST).fetchone()
+    if newest is None:
+        return ()
+    connection, now = database.connection(), gone()
+    found: tuple[str, ...] | None = None
+    for known in _known:
+        same = known.connection is connection and known.gone == now
+        if same and database.execute_sql(_STILL, (known.newest[0],)).fetchone() == known.newest:
+            since = database.execute_sql(_SINCE, (known.newest[0],)).fetchall()
+            new = {name for (name,) in since}.difference(known.names)
+            # In SQLite's order, by code points: the first are the same as when all are read.
+            found = tuple(sorted({*known.names, *new})[:MAX_NAMES]) if new else known.names
+    if found is None:
+        read = database.execute_sql(_NAMES, (MAX_NAMES,)).fetchall()
+        found = tuple(name for (name,) in read)
+    _known[:] = [_Known(connection, newest, now, found)]
+    return found
 
 
 def of(scene: Scene, display_names: Collection[str]) -> dict[str, str]:

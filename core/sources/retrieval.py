@@ -24,16 +24,15 @@ PUSHED_CHARS = 600  # of one hit in a pack; whoever wants all of it pulls it by 
 
 
 def offer(scene: Scene) -> Offer:
-    """The hits for the prompt, the best first, and how much there is to search in."""
+    """The hits for the prompt, the best first, and how much there is to search in.
+
+    Only how much where no pack tells more (``scene.pushes``): to search is most of the work.
+    """
     hidden = len(scene.shown)
     count = count_visible(scene, FEW_MESSAGES + hidden + 1) - hidden
     if count <= 0:
         return Offer()
-    few = count + hidden <= FEW_MESSAGES
-    found = find(scene, scene.prompt, LOOKED_AT, scene.near, few=few)
-    terms = query_terms(scene.prompt)
-    chosen = _found(found, scene)[:MAX_PUSHED]
-    parts = _told(chosen, scene, lambda message: excerpt(message, terms, PUSHED_CHARS))
+    parts = _pushed(scene, few=count + hidden <= FEW_MESSAGES) if scene.pushes else ()
     many = f"{count:,}" if count <= FEW_MESSAGES else f"more than {FEW_MESSAGES:,}"
     messages = "1 message" if count == 1 else f"{many} messages"
     where = "this channel's conversations"
@@ -42,10 +41,20 @@ def offer(scene: Scene) -> Offer:
     return Offer(
         {
             "retrieval": Candidate(
-                parts, pull="<!-- pull:memory: words -->", available=f"{messages} of {where}"
+                parts,
+                pull="<!-- pull:memory: words -->",
+                available=f"{messages} of {where}",
+                unread=not scene.pushes,
             )
         }
     )
+
+
+def _pushed(scene: Scene, *, few: bool) -> tuple[str, ...]:
+    found = find(scene, scene.prompt, LOOKED_AT, scene.near, few=few)
+    terms = query_terms(scene.prompt)
+    chosen = _found(found, scene)[:MAX_PUSHED]
+    return _told(chosen, scene, lambda message: excerpt(message, terms, PUSHED_CHARS))
 
 
 def answer(pull: Pull, scene: Scene) -> PulledResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,6 @@ import structlog
 
 from core.context.modes import LONG_CONVERSATION
 from core.model import (
-    Candidate,
     Conversation,
     ConversationKey,
     Message,
@@ -41,6 +40,7 @@ from core.sources.personas import PROJECT_FOLDER, persona_text
 from core.sources.port import Source
 from core.sources.project import tech_stack
 from core.sources.recall import belonging
+from core.turns.offers import failed, merged, offered, wants
 
 log = structlog.get_logger()
 
@@ -55,11 +55,14 @@ PULL_NEAR_DEADLINE_S = 2.0
 class Loaded:
     """The shared facts of one round, the newest record they hold, and how old they are.
 
-    ``changes`` as ``core.records.changes`` counts; ``first`` as it was when the round was
-    first loaded.
+    ``offers`` are what the facts have of sources, those of the rows first, and ``shown`` the
+    messages that these did not look for. ``changes`` as ``core.records.changes`` counts;
+    ``first`` as it was when the round was first loaded.
     """
 
     facts: PackFacts
+    offers: tuple[Offer, ...]
+    shown: frozenset[int]
     newest_id: int
     changes: tuple[int, int]
     first: tuple[int, int]
@@ -82,7 +85,8 @@ class _Read:
 class Gather:
     """Loads what the packs of one turn need. One object a turn; shared facts once a round.
 
-    ``near`` asks memory, for packs only if one of them may tell (``pushes``) and not just announce.
+    ``near`` asks memory, for packs only if one of them may tell (``pushes``) and not just announce;
+    a pack that tells after all has what words find.
     ``on_load`` is told each time shared facts are read (a test counts them).
     """
 
@@ -165,20 +169,25 @@ class Gather:
         """What agents may ask for here."""
         return pull_kinds(self._sources)
 
-    async def facts(self, round_number: int, own: Callable[[], T]) -> tuple[PackFacts, T]:
+    async def facts(
+        self, round_number: int, own: Callable[[], T], *, tells: bool = True
+    ) -> tuple[PackFacts, T]:
         """The facts for a participant of this round, with what was said since they were loaded.
 
         They are loaded anew when a message was edited or deleted since: erased words reach nobody
         whose turn comes later. ``own`` reads what is the participant's alone, in the same
-        transaction, on the records' thread.
+        transaction, on the records' thread. ``tells``: whether the participant's pack is to hold
+        what was found, and not only the line that there is something: it is looked for then, if no
+        pack of the round needed it yet.
         """
         async with self._loading:  # the participants of a parallel round come at once
             loaded = self._rounds.get(round_number)
             if loaded is not None:
-                said, changes, mine = await self._records.do(self._news, loaded, own)
+                now, said, changes, mine = await self._records.do(self._news, loaded, own, tells)
                 if changes == loaded.changes:
-                    return replace(loaded.facts, fresh=belonging(said, self.scene)), mine
-            loaded, mine = await self._load(loaded, own)
+                    self._rounds[round_number] = now
+                    return replace(now.facts, fresh=belonging(said, self.scene)), mine
+            loaded, mine = await self._load(loaded, own, pushes=self._pushes or tells)
             self._rounds[round_number] = loaded
             return loaded.facts, mine
 
@@ -193,10 +202,38 @@ class Gather:
         return lambda: self._changes() != loaded.changes
 
     def _news(
-        self, loaded: Loaded, own: Callable[[], T]
-    ) -> tuple[tuple[Message, ...], tuple[int, int], T]:
-        here = self._conversation.id
-        return messages.since(here, loaded.newest_id), self._changes(), own()
+        self,
+        loaded: Loaded,
+        own: Callable[[], T],
+        tells: bool,  # noqa: FBT001 - given through ``records.do``
+    ) -> tuple[Loaded, tuple[Message, ...], tuple[int, int], T]:
+        said = messages.since(self._conversation.id, loaded.newest_id)
+        changes = self._changes()
+        if tells and changes == loaded.changes:
+            loaded = self._looked_up(loaded, said)
+        return loaded, said, changes, own()
+
+    def _looked_up(self, loaded: Loaded, said: Sequence[Message]) -> Loaded:
+        """With what was only counted; a pack shows what was ``said`` since in its own place."""
+        shown = loaded.shown.union(message.id for message in said)
+        scene = replace(self.scene, shown=shown)
+        again = [
+            offered(source, scene) if any(c.unread for c in offer.candidates.values()) else offer
+            for source, offer in zip(self._in_records, loaded.offers, strict=False)
+        ]
+        offers = (*again, *loaded.offers[len(again) :])
+        notes = [
+            note
+            for offer, before in zip(offers, loaded.offers, strict=True)
+            if offer is not before
+            for note in offer.notes
+        ]
+        facts = replace(
+            loaded.facts,
+            sources=merged(offer.candidates for offer in offers),
+            notes=(*loaded.facts.notes, *notes),
+        )
+        return replace(loaded, facts=facts, offers=offers)
 
     async def persona(self, seat: Participant) -> str:
         """The seat's role document, the project's own before the shipped one.
@@ -234,17 +271,19 @@ class Gather:
         try:
             return _clean(await self._run(source, partial(source.answer, pull, scene)))
         except Exception as error:  # noqa: BLE001 - whatever a source has: the agent is told
-            _failed(source, error)
+            failed(source, error)
             return PulledResult(pull, (), f"{source.name} could not be asked just now", failed=True)
 
-    async def _load(self, before: Loaded | None, own: Callable[[], T]) -> tuple[Loaded, T]:
+    async def _load(
+        self, before: Loaded | None, own: Callable[[], T], *, pushes: bool
+    ) -> tuple[Loaded, T]:
         self._on_load()
         if self._begun is None:
             self.begin()
         near: Near | None = None
 
         def rows() -> tuple[_Read, T]:
-            return self._read(near), own()
+            return self._read(near, pushes=pushes), own()
 
         async with asyncio.TaskGroup() as group:
             looking = group.create_task(self._look())
@@ -258,18 +297,19 @@ class Gather:
         if (wanting or late) and await self._records.do(self._moved, read):
             read, mine = await self._records.do(rows)
         said = belonging(read.said, self.scene)
-        offers = [*read.offers, *found]
+        offers = (*read.offers, *found)
         facts = PackFacts(
             project=ProjectFacts(self._project.name, self._project.path, stack),
             messages=said,
             message_count=read.total - (len(read.said) - len(said)),
             people=_people(read.said),
             seats=self._turn.seats,
-            sources=_merged(offer.candidates for offer in offers),
+            sources=merged(offer.candidates for offer in offers),
             notes=(*self._notes, *notes, *(note for offer in offers for note in offer.notes)),
         )
         first = before.first if before else read.changes
-        return Loaded(facts, read.newest_id, read.changes, first), mine
+        shown = frozenset(message.id for message in read.said)
+        return Loaded(facts, offers, shown, read.newest_id, read.changes, first), mine
 
     def _moved(self, read: _Read) -> bool:
         """Whether anything was said, edited or deleted since."""
@@ -279,27 +319,25 @@ class Gather:
     def _changes(self) -> tuple[int, int]:
         return count_changes(self._conversation.id)
 
-    def _read(self, near: Near | None) -> _Read:
+    @property
+    def _in_records(self) -> Sequence[Source]:
+        return [s for s in self._sources if s.where == "records" and s.offer]
+
+    def _read(self, near: Near | None, *, pushes: bool) -> _Read:
         """Everything from the rows, in one transaction."""
         said = messages.recent(self._conversation.id, self._history_messages)
         shown = frozenset(message.id for message in said)
-        scene = replace(self.scene, shown=shown, near=near)
-        offers: list[Offer] = []
-        for source in self._sources:
-            if source.where == "records" and source.offer:
-                try:
-                    offers.append(source.offer(scene))
-                except Exception as error:  # noqa: BLE001 - an empty section, and said so
-                    offers.append(_failed(source, error))
+        scene = replace(self.scene, shown=shown, near=near, pushes=pushes)
+        offers = tuple(offered(source, scene) for source in self._in_records)
         total = messages.count(self._conversation.id)
-        return _Read(said, total, tuple(offers), self._changes())
+        return _Read(said, total, offers, self._changes())
 
     async def _offer(self, source: Source) -> Offer:
         assert source.offer is not None
         try:
             return await self._run(source, partial(source.offer, self.scene))
         except Exception as error:  # noqa: BLE001 - an empty section, and said so
-            return _failed(source, error)
+            return failed(source, error)
 
     async def _run(self, source: Source, function: Callable[[], T]) -> T:
         if source.where == "records":
@@ -315,7 +353,7 @@ class Gather:
         outside = [s for s in self._sources if s.where == "outside" and s.offer]
 
         def look() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[Source]]:
-            wanting = [source for source in outside if _wants(source, self.scene)]
+            wanting = [source for source in outside if wants(source, self.scene)]
             return _look_into(self._project), (), wanting
 
         try:
@@ -332,40 +370,9 @@ def pull_kinds(sources: Sequence[Source]) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if kind in answered)
 
 
-def _wants(source: Source, scene: Scene) -> bool:
-    try:
-        return source.wants is None or source.wants(scene)
-    except Exception:  # noqa: BLE001 - what is wrong meets its offer as well, which says so
-        return True
-
-
 def _clean(result: PulledResult) -> PulledResult:
     """What a source brought, without secrets that stand in files or in what programs print."""
     return replace(result, hits=tuple(map(redact, result.hits)), note=redact(result.note))
-
-
-def _failed(source: Source, error: Exception) -> Offer:
-    """A source that failed or was late gives nothing, and a note."""
-    why = "too late" if isinstance(error, TimeoutError) else type(error).__name__
-    log.warning("source.failed", source=source.name, error=why)
-    log.debug("source.failure", source=source.name, exc_info=error)
-    return Offer(notes=(f"{source.name}: nothing, {why}",))
-
-
-def _merged(offers: Iterable[Mapping[str, Candidate]]) -> dict[str, Candidate]:
-    """The candidates of all sources; two that feed one section stand one after the other."""
-    merged: dict[str, Candidate] = {}
-    for candidates in offers:
-        for name, found in candidates.items():
-            first = merged.get(name)
-            merged[name] = found if first is None else _joined(first, found)
-    return merged
-
-
-def _joined(first: Candidate, second: Candidate) -> Candidate:
-    lines = [line for line in (first.available, second.available) if line]
-    parts, pull = (*first.parts, *second.parts), first.pull or second.pull
-    return Candidate(parts, pull, "; ".join(lines), first.always)
 
 
 def _look_into(project: Project) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import structlog
 
 from core.context.delta import Known, delta, learned
 from core.context.pack import build_context_pack, receipt
+from core.context.sections import BY_NAME, only_announced
 from core.context.terms import terms_for
 from core.control import Lease
 from core.forecast import Expected
@@ -54,6 +55,8 @@ from core.turns.settle import Closing, close_step, open_step
 
 log = structlog.get_logger()
 
+_Own = tuple[Sitting, tuple[Kept, ...], Parked | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -74,7 +77,7 @@ class Table:
         """What is known of a step before the table talks: its pack, as it would be built now."""
         seat = speaker(self.turn, step, ())
         request = await self._request(step, seat)
-        facts, (sitting, *_) = await self.gather.facts(0, self._own(request))
+        facts, (sitting, *_) = await self._facts(0, request)
         pack = build_context_pack(request, facts)
         traits = self._traits(seat)
         first = ways_to_ask(pack, request, traits, (), (), sitting.found)[0].pack
@@ -110,7 +113,7 @@ class Table:
             request = replace(request, ruled=ruled)
         if step.round >= self.turn.rounds:
             request = replace(request, positions=stands(self.turn, done))
-        facts, (sitting, there, resting) = await self.gather.facts(step.round, self._own(request))
+        facts, (sitting, there, resting) = await self._facts(step.round, request)
         request, pack = await self._packed(request, facts, there, scratch)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
         pulled = await resolve(chain[-1].pulls) if chain else ()
@@ -294,9 +297,12 @@ class Table:
         engine = self.house.engines.get(seat.engine)
         return engine.traits if engine is not None else None
 
-    def _own(
-        self, request: PackRequest
-    ) -> Callable[[], tuple[Sitting, tuple[Kept, ...], Parked | None]]:
+    async def _facts(self, round_number: int, request: PackRequest) -> tuple[PackFacts, _Own]:
+        """The facts of a round, with what was found only where the pack is to tell it."""
+        tells = not only_announced(BY_NAME["retrieval"], request)
+        return await self.gather.facts(round_number, self._own(request), tells=tells)
+
+    def _own(self, request: PackRequest) -> Callable[[], _Own]:
         """What a step reads beside the facts: its session, files, whether its engine rests."""
         find, seat = self._sitting(request), request.participant
         traits = self._traits(seat)

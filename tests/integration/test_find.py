@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.memory.find import authors, find, people_in
 from core.model import Author, ChatEvent, ConversationKey, Near, Project
-from core.records import messages
+from core.records import messages, people
+from core.records.erasure import erase
 from core.records.tables import MarkRow
 from tests.integration.scenes import scene_of
 
@@ -173,3 +176,59 @@ async def test_who_asks_when_is_told_what_names_a_time_first(records):
     assert ids(why) == [said, dated]
     assert "when" in next(hit for hit in when if hit.message.id == dated).why
     assert all("when" not in hit.why for hit in why)
+
+
+async def test_names_are_kept_from_question_to_question_until_words_went(records):
+    def play():
+        here = thread()
+        say(here, "hello")
+        asked: list[str] = []
+        connection = records._database.connection()
+        connection.set_trace_callback(asked.append)
+
+        def read():
+            asked.clear()
+            return people.names(), any("RECURSIVE" in statement for statement in asked)
+
+        states = [read(), read()]
+        say(here, "hello", Author("U1", "Kim Minsu"))  # the same person by another name
+        number = say(here, "hello", Author("U4", "Ann"))
+        states.append(read())
+        ann = people_in("What did Ann say?", scene_of(here))
+        erase(number, NOW)
+        states.append(read())
+        connection.set_trace_callback(None)
+        return states, ann, people_in("What did Ann say?", scene_of(here))
+
+    states, before, after = await records.do(play)
+    assert [all_read for _, all_read in states] == [True, False, False, True]
+    assert [names for names, _ in states[:3]] == [("Kim",), ("Kim",), ("Ann", "Kim", "Kim Minsu")]
+    assert (before, after) == (("Ann",), ())
+
+
+async def test_a_name_that_was_never_committed_is_not_kept(records):
+    here = await records.do(thread)
+
+    def cut_off():
+        say(here, "hello", Author("U4", "Ann"))
+        assert people.names() == ("Ann", "Kim")
+        raise RuntimeError("the message is not written after all")
+
+    await records.do(say, here, "hello", KIM)
+    with pytest.raises(RuntimeError):
+        await records.do(cut_off)
+    await records.do(say, here, "hello", OTHER)  # with the id that Ann's would have had
+    assert await records.do(people.names) == ("Kim", OTHER.name)
+
+
+async def test_no_more_names_are_kept_than_are_read(records, monkeypatch):
+    monkeypatch.setattr(people, "MAX_NAMES", 2)
+
+    def play():
+        here, told = thread(), []
+        for name in ("Kim", "Lee", "Ann"):
+            say(here, "hello", Author(f"U{name}", name))
+            told.append(people.names())
+        return told
+
+    assert await records.do(play) == [("Kim",), ("Kim", "Lee"), ("Ann", "Kim")]

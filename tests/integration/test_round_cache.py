@@ -11,7 +11,7 @@ import pytest
 from core.context.terms import EngineTerms, HouseTerms
 from core.model import Candidate, Offer, Order, Participant, Pull, PulledResult, Scene, TableRules
 from core.records import messages
-from core.sources import recall
+from core.sources import recall, retrieval
 from core.sources.port import Source
 from tests.integration.parlour import Parlour, parlour
 
@@ -142,3 +142,53 @@ async def test_what_is_said_while_a_round_goes_on_is_read_apart(here: Parlour) -
     await here.ask('SQL or files? @@rehearse text="Files."@@', seats(3, "hosted"), rounds=1)
     *_, last = await here.runs()
     assert len(last["messages"]) == before + 2
+
+
+PUSHED = HouseTerms(engines={"codex": EngineTerms(delivery="push")})
+
+
+@pytest.fixture
+async def searched(tmp_path: Path) -> AsyncIterator[Parlour]:
+    async with parlour(tmp_path, terms=PUSHED, max_followups=1) as made:
+        earlier = await made.opened("earlier")
+        await earlier.say("We chose JWT because the gateway can check it offline.")
+        # A session of its own for each run: every pack is told whole.
+        made.actor.traits = replace(made.actor.traits, resumes=False)
+        made.house = replace(made.house, sources=(recall.SOURCE, retrieval.SOURCE))
+        yield made
+
+
+async def test_what_is_only_announced_is_not_searched_for(searched: Parlour) -> None:
+    async with Sql(searched) as sql:
+        await searched.ask("why JWT?", mode="standard")
+    said = [statement for transaction in sql.transactions for statement in transaction]
+    assert not [statement for statement in said if "message_fts MATCH" in statement]
+    [run] = await searched.runs()
+    assert run["announced"] == ["retrieval"]
+    assert "- memory: 1 message of" in searched.actor.asked[0].context
+
+
+async def test_who_cannot_pull_any_more_is_told_what_was_announced_before(
+    searched: Parlour,
+) -> None:
+    await searched.ask('why JWT? @@rehearse pull="memory: gateway"@@', mode="standard")
+    first, last = searched.actor.asked
+    assert "can check it offline" not in first.context
+    assert "# Found in earlier conversations" in last.context
+    assert "> We chose JWT because the gateway can check it offline." in last.context
+    assert [run["announced"] for run in await searched.runs()] == [["retrieval"], []]
+
+
+async def test_who_is_pushed_to_is_told_beside_others_who_are_not(searched: Parlour) -> None:
+    """A synthesizer sits at no seat: only its own request says how it is told."""
+    rules = TableRules(early_stop=False, synthesizer=Participant("codex", "summer"))
+    await searched.ask("why JWT?", seats(2, "hosted"), rounds=1, rules=rules, mode="standard")
+    *table, last = await searched.runs()
+    assert [run["announced"] for run in table] == [["retrieval"], ["retrieval"]]
+    assert "retrieval" in [section["name"] for section in last["sections"]]
+
+
+async def test_a_lite_pack_leaves_it_out_and_says_so(searched: Parlour) -> None:
+    await searched.ask("why JWT?", mode="lite")
+    [run] = await searched.runs()
+    assert "retrieval: dropped, not in mode lite" in run["notes"]
