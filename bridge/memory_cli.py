@@ -22,6 +22,7 @@ from core.records import embedders, vectors
 from core.records.thread import Records
 
 POLL_S = 0.25
+NOT_RUNNING = "Moot is not running"
 _WELL = (NOT_OPENED, NO_VECTORS)
 HEARD_S = 15.0  # in which a running Moot takes up what it is asked
 
@@ -68,7 +69,7 @@ def _in_chroma(home: Home | None, runs: bool) -> MemoryState:  # noqa: FBT001
     told = home.place.told() or MemoryState(chroma="away", why="it has not been built yet")
     if runs:
         return told
-    return MemoryState(chroma="away", in_chroma=told.in_chroma, why="Moot is not running")
+    return MemoryState(chroma="away", in_chroma=told.in_chroma, why=NOT_RUNNING)
 
 
 def embedder_stands(settings: Settings) -> tuple[bool, str, str]:
@@ -113,13 +114,15 @@ def chroma_stands(settings: Settings) -> tuple[bool, str, str]:
 
 def say(state: MemoryState) -> str:
     """The state for a person, a line for each part."""
+    # Nothing is wrong with Chroma then: there is no process that has it open.
+    idle = state.chroma == "away" and state.why.endswith(NOT_RUNNING)
+    chroma = "not running" if idle else state.chroma
     model = state.embedder or "none yet: messages are found by keywords"
     lines = [
         f"messages   {state.messages:,}",
         f"vectors    {state.vectors:,} (model: {model})",
         f"to do      {state.jobs:,}",
-        f"chroma     {state.chroma}"
-        + (f", {state.in_chroma:,} vectors" if state.in_chroma else ""),
+        f"chroma     {chroma}" + (f", {state.in_chroma:,} vectors" if state.in_chroma else ""),
     ]
     return "\n".join([*lines, *([f"why        {state.why}"] if state.why else [])])
 

@@ -44,7 +44,7 @@ async def test_without_a_moot_it_rebuilds_by_itself_and_tells_how_things_stand(t
     assert folders(tmp_path) == [generation(tmp_path).name]
     state, _ = await read_state(settings)
     assert (state.embedder, state.in_chroma) == ("test-32", FIRST)
-    assert "chroma     away, 300 vectors" in say(state)
+    assert "chroma     not running, 300 vectors" in say(state)
     assert "Moot is not running" in say(state)
     assert await asyncio.to_thread(chroma_stands, settings) == (
         True,
