@@ -45,7 +45,11 @@ def signed(path: Path) -> str:
 
 
 def let_go(handle: int) -> None:
-    """Give the lock back, its file emptied: it ended in good order."""
+    """Give the lock back, its file emptied: it ended in good order.
+
+    Unlocked, not only closed: a child that was just forked has the handle until it is a program.
+    """
     with contextlib.suppress(OSError):
         os.ftruncate(handle, 0)
+        fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)

@@ -32,7 +32,10 @@ class Stage(Protocol):
         ...
 
     async def post(self, place: str, text: str, timeout_s: float = 30) -> Any:
-        """Our newest post there that holds this text, once there is one."""
+        """Our newest post there that holds this text, once there is one.
+
+        For the number of a request (``"#1"``): its own post, not the status that waits for it.
+        """
         ...
 
     def labels(self, post: Any) -> list[str]: ...
@@ -58,6 +61,11 @@ class Stage(Protocol):
         ...
 
 
+def is_meant(post: str, text: str) -> bool:
+    """Whether a post is the one that holds ``text``: a status names the requests it waits for."""
+    return text in post and not (text.startswith("#") and "waiting for your decision" in post)
+
+
 class OnSlack:
     def __init__(self, slack: LoopbackSlack, moot: Product) -> None:
         self.slack, self.moot = slack, moot
@@ -74,7 +82,7 @@ class OnSlack:
 
     async def post(self, place: str, text: str, timeout_s: float = 30) -> Any:
         async def found():
-            fitting = [m for m in await self.slack.answers(place) if text in m.text]
+            fitting = [m for m in await self.slack.answers(place) if is_meant(m.text, text)]
             return fitting[-1] if fitting else None
 
         return await self.slack.wait(found, f"a post with {text!r}", timeout_s)
@@ -143,8 +151,13 @@ class OnDiscord:
 
     async def post(self, place: str, text: str, timeout_s: float = 30) -> Any:
         await self.world.until(lambda: self.world.has_thread(place), timeout_s, "the thread")
-        await self.world.message(place, text, timeout_s)
-        return [m for m in self.world.messages(place) if m.by_us and text in m.text][-1]
+
+        def fitting() -> list[Any]:
+            posts = self.world.messages(place)
+            return [m for m in posts if m.by_us and is_meant(m.text, text)]
+
+        await self.world.until(lambda: bool(fitting()), timeout_s, f"a post with {text!r}")
+        return fitting()[-1]
 
     def labels(self, post: Any) -> list[str]:
         return [label for _, label in post.buttons]

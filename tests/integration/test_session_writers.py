@@ -159,10 +159,12 @@ async def test_a_child_does_not_inherit_the_lock(tmp_path: Path) -> None:
     await hold.take(session, asyncio.Event(), lambda _: None)
     nap = [sys.executable, "-c", "import time; time.sleep(600)"]
     child = subprocess.Popen(nap, close_fds=False)
-    hold.release()
-    assert await taken(writers, session) is None
-    child.kill()
-    child.wait()
+    try:
+        hold.release()
+        assert await taken(writers, session) is None
+    finally:
+        child.kill()
+        child.wait()
 
 
 async def test_a_folder_that_cannot_be_had_stops_nobody(tmp_path: Path) -> None:
