@@ -46,7 +46,8 @@ def test_packs_are_built_in_a_small_database_and_again_in_the_same_one(tmp_path,
     assert first["mode"] == "standard"
     assert {"plan", "plan-doc", "findings", "artifacts", "recent"} <= first["sections"].keys()
     # As many queries whatever the size, and none that brings more rows than a pack can hold.
-    assert len(set(first["queries"].values())) == 1
+    # (The first question finds no names that are kept, and reads them all at once.)
+    assert max(first["queries"].values()) - min(first["queries"].values()) <= 1
     assert first["rows"]["600"] < 1_500  # 200 are ranked, with what stands around them
     assert assemble.main([*arguments, "--dir", str(tmp_path)]) == 0
     again = last_line(capsys)

@@ -173,7 +173,10 @@ async def main():
     stages = [Stage(Path(sys.argv[1])) for _ in range(4)]
     outcomes = await asyncio.gather(*(s.run(Script(sys.argv[2])) for s in stages))
     orphans._STALE_S = 0.0
-    [await Stage(Path(sys.argv[1])).run(Script(sys.argv[2])) for _ in range(2)]
+    for again in range(12):  # what a busy host's look misses, a later one ends
+        await Stage(Path(sys.argv[1])).run(Script(sys.argv[2]))
+        if again and not psutil.Process().children():
+            break
     return {
         "adopts": orphans.adopting(),
         "kinds": sorted({o.kind for o in outcomes}),
