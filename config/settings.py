@@ -31,6 +31,7 @@ from config.tables import (
     Attachments,
     BudgetEntry,
     Channel,
+    ChatSettings,
     Context,
     Discord,
     EngineEntry,
@@ -80,6 +81,7 @@ class Settings(BaseSettings):
     log: Log
     slack: Slack
     discord: Discord
+    chat: ChatSettings
     access: Access
     engines: Engines
     runs: Runs

@@ -259,6 +259,18 @@ class Permissions(Section):
         return _named(value)
 
 
+Language = Literal["en", "ko"]
+
+
+class ChatSettings(Section):
+    language: Language
+    stream: bool
+    controls: bool
+    reactions: bool
+    footer: bool
+    file_over_lines: int = Field(ge=0)
+
+
 class Channel(Section):
     permission: Permission | None = None
     mode: Mode = ""
@@ -266,6 +278,7 @@ class Channel(Section):
     delivery: Delivery = ""
     recall: Recall | None = None
     retention_days: float | None = Field(default=None, ge=0)
+    language: Language | None = None
 
 
 class Attachments(Section):

@@ -78,6 +78,16 @@ class Chat(Protocol):
         """Remove a message of ours; one that is gone already is no error. Raises as ``post``."""
         ...
 
+    async def react(
+        self, key: ConversationKey, message_id: str, name: str, *, on: bool = True
+    ) -> None:
+        """Put one of our reactions under a message, or take it away; doing it twice is no error.
+
+        ``name`` is one of ``core.words.REACTIONS``. Raises as ``post`` does; a platform without
+        reactions does nothing.
+        """
+        ...
+
     async def thread(self, key: ConversationKey, limit: int) -> tuple[Said, ...]:
         """The newest ``limit`` messages of the thread, its root included, oldest first.
 

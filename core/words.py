@@ -45,6 +45,9 @@ What a team keeps, each with a number; a word alone lists.
 in it, `!branch adopt` brings the outcome back and `!branch discard` closes it"""
 
 
+# What a reaction under a question says, in the order in which it happens.
+REACTIONS = ("seen", "working", "waiting", "done", "failed")
+
 DELETED = "the question was deleted"
 # Controls, and what turns the direction of the rest of a line, which is ours.
 _TURNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")

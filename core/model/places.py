@@ -41,7 +41,9 @@ class Author:
     trusted: bool = True
 
 
-EventKind = Literal["message", "command", "button", "form", "edit", "delete", "channel"]
+EventKind = Literal[
+    "message", "command", "button", "form", "edit", "delete", "channel", "shortcut", "home"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,9 @@ class ChatEvent:
         apart: it happened in a private thread, which not everybody in its channel can read.
         attachments: the files of a message.
         values: what was filled in, by field name (``form`` events; ``command`` names the form's).
+        target: the message that a ``shortcut`` was used on; ``command`` names the shortcut
+            (``ask`` or ``branch``). A ``home`` event asks for what a person's home page shows: the
+            reply to it.
     """
 
     key: ConversationKey
@@ -105,6 +110,7 @@ class ChatEvent:
     apart: bool = False
     attachments: tuple[Attachment, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    target: Said | None = None
 
 
 @dataclass(frozen=True, slots=True)

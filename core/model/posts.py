@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from core.model.work import Conversation
@@ -13,11 +14,28 @@ ButtonStyle = Literal["plain", "primary", "danger"]
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """``action`` is ``verb:argument`` (at most 80 characters) and comes back as a button event."""
+    """``action`` is ``verb:argument`` (at most 80 characters) and comes back as a button event.
+
+    With ``options``, (value, label) pairs, at most 25, it is a menu with ``label`` as its prompt:
+    what is chosen comes back as ``action`` with ``:value`` behind it. A button that is ``over``
+    is shown and cannot be pressed (where a platform has no such buttons, it is not shown).
+    """
 
     action: str
     label: str
     style: ButtonStyle = "plain"
+    options: tuple[tuple[str, str], ...] = ()
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutFile:
+    """A file that goes with a post: ``path`` is our own copy of it, ``name`` what readers see."""
+
+    name: str
+    path: Path
+    size: int
+    mime: str = ""
 
 
 FieldKind = Literal["line", "paragraph", "choice", "choices"]
@@ -89,6 +107,11 @@ class Post:
             the chat must look before it sends.
         known_ids: messages of this thread that are known to be other posts of ours, so that a
             look-up by text does not take one of them for this post.
+        files: what goes with it, within ``ChatLimits``; one that the platform refuses is named in
+            the error, and the text is posted without it.
+        live: a message of ours that shows this answer while it is written ("" = none): the post
+            takes its place, by an edit where the platform allows that, else as a new message with
+            the old one deleted.
     """
 
     nonce: str
@@ -98,6 +121,8 @@ class Post:
     title: str = ""
     tried_at: float | None = None
     known_ids: frozenset[str] = frozenset()
+    files: tuple[OutFile, ...] = ()
+    live: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +139,8 @@ class ChatLimits:
 
     post_units: int
     edit_interval_s: float
+    file_bytes: int = 0  # of one file that is posted; 0: no files here
+    files: int = 10  # with one post
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +174,5 @@ class Outgoing:
     target_message: str = ""
     run_id: str = ""
     known_ids: frozenset[str] = frozenset()
+    files: tuple[OutFile, ...] = ()
+    live: str = ""

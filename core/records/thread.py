@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -162,7 +163,8 @@ class Records:
         return await self._on_thread(truncate)
 
     async def _on_thread(self, function: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+        here = contextvars.copy_context()  # the language that is spoken, and what logs are bound to
+        return await asyncio.get_running_loop().run_in_executor(self._thread, here.run, function)
 
     def _open(self) -> None:
         if self._read_only and not self.path.is_file():
