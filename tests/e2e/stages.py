@@ -63,7 +63,7 @@ class Stage(Protocol):
 
 def is_meant(post: str, text: str) -> bool:
     """Whether a post is the one that holds ``text``: a status names the requests it waits for."""
-    return text in post and not (text.startswith("#") and "waiting for your decision" in post)
+    return text in post and not (text.startswith("#") and "waiting for your" in post)
 
 
 class OnSlack:
