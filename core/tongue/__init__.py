@@ -1,0 +1,103 @@
+"""In which language Moot speaks.
+
+Texts are written in English where they are used and looked up by that English text, as gettext
+does; agents are always told in English (``core.context``). One language is one file of this
+package (``core.tongue.catalogue``); English has none.
+
+The language is of the place where a text will be read, so whoever handles an event, a turn or a
+delivery sets it around that work with ``speaking``. Tasks and ``Records.do`` take it along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from core.tongue.catalogue import ENGLISH, LANGUAGES, catalogue
+from core.tongue.filling import fill
+
+__all__ = (
+    "ENGLISH",
+    "LANGUAGES",
+    "language_at",
+    "said_as",
+    "say",
+    "say_many",
+    "speaking",
+    "spoken",
+    "to_say",
+    "where_spoken",
+)
+
+LanguageAt = Callable[[str, str, str], str]
+"""Which language is spoken at a place: chat, space and channel in, one of ``LANGUAGES`` out."""
+
+
+def _everywhere_english(_chat: str, _space: str, _channel: str) -> str:
+    return ENGLISH
+
+
+_spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)
+_where: ContextVar[LanguageAt] = ContextVar("where", default=_everywhere_english)
+
+
+@contextmanager
+def speaking(language: str) -> Generator[None]:
+    """Within this, ``say`` speaks ``language``; one that is not known is English."""
+    before = _spoken.set(language if language in LANGUAGES else ENGLISH)
+    try:
+        yield
+    finally:
+        _spoken.reset(before)
+
+
+def spoken() -> str:
+    """The language that is spoken now: one of ``LANGUAGES``."""
+    return _spoken.get()
+
+
+def where_spoken(languages: LanguageAt) -> None:
+    """From now on, in this task and those that it starts, ``language_at`` asks ``languages``."""
+    _where.set(languages)
+
+
+def language_at(chat: str, space: str, channel: str) -> str:
+    """The language of a place, for ``speaking``: a channel's own, else its workspace's, else all's.
+
+    ``space`` and ``channel`` may be "": a person's own pages belong to no channel.
+    """
+    return _where.get()(chat, space, channel)
+
+
+def to_say(text: str, /) -> str:
+    """Mark a literal that is said later, and only then in a language: ``say(THE_CONSTANT)``."""
+    return text
+
+
+def say(text: str, /, **values: Any) -> str:
+    """``text`` in the language that is spoken now, its ``{names}`` filled in.
+
+    ``text`` is a literal, or one that was marked with ``to_say``: it is what the catalogue is
+    looked up by, and braces in it are doubled.
+    """
+    language = _spoken.get()
+    if language == ENGLISH or not text:
+        return text.format(**values)
+    return fill(language, catalogue(language).gettext(text), values)
+
+
+def say_many(one: str, many: str, count: int, /, **values: Any) -> str:
+    """``one`` or ``many`` by ``count``, which is there as ``{count}``."""
+    language = _spoken.get()
+    if language == ENGLISH:
+        return (one if count == 1 else many).format(count=count, **values)
+    return fill(language, catalogue(language).ngettext(one, many, count), values | {"count": count})
+
+
+def said_as(text: str, /, **values: Any) -> frozenset[str]:
+    """``text`` in every language, to know again what was said before, whatever it was said in."""
+    return frozenset(
+        fill(language, catalogue(language).gettext(text), values) for language in LANGUAGES
+    )
