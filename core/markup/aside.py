@@ -180,7 +180,7 @@ def _name(token: Token, above: str) -> str:
 
 
 def _told(info: str, language: str) -> str:
-    """A path in the info string: ``py title="a/b.py"``, ``py:a/b.py``, ``a/b.py`` or ``py a/b.py``."""
+    """A path in the info string, as in ``py title="a/b.py"``, ``py:a/b.py`` and ``py a/b.py``."""
     assigned = _ASSIGNED.search(info)
     if assigned is not None and _is_path(assigned[1]):
         return assigned[1]

@@ -122,8 +122,10 @@ def test_what_follows_the_fence_at_once_is_no_part_of_the_note():
     assert isinstance(parse(shortened)[1], Paragraph)
 
 
-PIECES = ["text\n", "\n", "> q\n", "- a\n", "  b\r\n", "```py\n", "```\n", "~~~\n", "\u2028",
-          "# h\n", "x" * 50 + "\n", "    code\n", "<!-- c\n", "| a |\n", "\ud83d", "end"]  # fmt: skip
+PIECES = [
+    "text\n", "\n", "> q\n", "- a\n", "  b\r\n", "```py\n", "```\n", "~~~\n", "\u2028",
+    "# h\n", "x" * 50 + "\n", "    code\n", "<!-- c\n", "| a |\n", "\ud83d", "end",
+]  # fmt: skip
 
 
 @settings(max_examples=80, deadline=None)
