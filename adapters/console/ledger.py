@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -170,4 +171,8 @@ class Ledger:
 
 
 def _buttons(record: Record) -> tuple[Button, ...]:
-    return tuple(Button(**button) for button in record["buttons"])
+    return tuple(_button(**button) for button in record["buttons"])
+
+
+def _button(options: Iterable[Iterable[str]] = (), **fields: Any) -> Button:
+    return Button(options=tuple((value, shown) for value, shown in options), **fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime
 
 import regex
@@ -39,6 +40,7 @@ class ActionButton(PushButton):
             Content(one_line(button.label)),
             variant=_VARIANTS[button.style],  # type: ignore[arg-type]
             compact=True,
+            disabled=button.over,
         )
         self.action_value = button.action
         self.message_id = message_id
@@ -228,5 +230,18 @@ def _clock(message: RoomMessage) -> str:
 
 
 def _button_row(buttons: tuple[Button, ...], message_id: str) -> Horizontal:
-    row = Horizontal(*(ActionButton(button, message_id) for button in buttons), classes="buttons")
+    shown = [one for button in buttons for one in spread(button)]
+    row = Horizontal(*(ActionButton(button, message_id) for button in shown), classes="buttons")
     return row.add_class("asks") if any(map(asks, buttons)) else row
+
+
+def spread(button: Button) -> tuple[Button, ...]:
+    """A menu as a button for each of its choices: a terminal has room for them."""
+    if not button.options:
+        return (button,)
+    return tuple(
+        replace(
+            button, action=f"{button.action}:{value}", label=f"{button.label}: {shown}", options=()
+        )
+        for value, shown in button.options
+    )

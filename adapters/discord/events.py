@@ -240,7 +240,10 @@ def command_event(
 
 
 def button_event(interaction: Any, place: Place, author: Author) -> ChatEvent:
-    """A click; the action is the button's custom id. An ephemeral message roots nothing."""
+    """A click, or a choice: the custom id, with what was chosen behind it.
+
+    An ephemeral message roots nothing.
+    """
     message = interaction.message
     root = "" if message.flags.ephemeral else str(message.id)
     return ChatEvent(
@@ -248,7 +251,9 @@ def button_event(interaction: Any, place: Place, author: Author) -> ChatEvent:
         event_id=f"{CHAT}:interaction:{interaction.id}",
         message_id=str(message.id),
         author=author,
-        text=str(interaction.data["custom_id"]),
+        text=":".join(
+            (str(interaction.data["custom_id"]), *interaction.data.get("values", ())[:1])
+        ),
         kind="button",
         sent_at=interaction.created_at.timestamp(),
         direct=place.direct,

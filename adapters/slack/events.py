@@ -192,8 +192,8 @@ def to_command(body: Json, me: Identity, known: Directory, now: float) -> ChatEv
 
 def to_button(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
     """A click on one of our buttons; ``None`` for an element that carries no action."""
-    action = next((a for a in body.get("actions") or () if a.get("value")), None)
-    if action is None:
+    action, pressed = _pressed(body)
+    if not pressed:
         return None
     container, message = body.get("container") or {}, body.get("message") or {}
     channel = str(container.get("channel_id") or (body.get("channel") or {}).get("id") or "")
@@ -207,13 +207,22 @@ def to_button(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
         event_id=f"{CHAT}:{me.team_id}:button:{body.get('trigger_id') or action.get('action_ts')}",
         message_id=ts,
         author=person_author(str(user.get("id") or ""), known, team=user.get("team_id"), me=me),
-        text=str(action["value"]),
+        text=pressed,
         kind="button",
         sent_at=float(action.get("action_ts") or 0.0),
         mentions_us=True,
         direct=channel.startswith("D"),
         in_thread=bool(thread and thread != ts),
     )
+
+
+def _pressed(body: Json) -> tuple[Json, str]:
+    """The element that was used, and what it stands for: a button's value, or the chosen one's."""
+    for action in body.get("actions") or ():
+        value = action.get("value") or (action.get("selected_option") or {}).get("value")
+        if value:
+            return action, str(value)
+    return {}, ""
 
 
 def to_said(message: Json, me: Identity, known: Directory) -> Said | None:

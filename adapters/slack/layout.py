@@ -12,6 +12,8 @@ METADATA_TYPE = "moot_post"
 SECTION_MAX = 3_000
 LABEL_MAX = 75
 BUTTONS_MAX = 25
+OPTIONS_MAX = 100
+VALUE_MAX = 150  # of an option; a button's may have 2,000
 UPDATE_MAX_BYTES = 4_000
 
 Json = Mapping[str, Any]
@@ -23,6 +25,7 @@ def body(text: str, buttons: Sequence[Button]) -> dict[str, Any]:
     With blocks Slack shows the blocks and uses ``text`` for notifications only. A text that does
     not fit one section stays the message's text, and the buttons hang below it in an attachment.
     """
+    buttons = pressable(buttons)
     if not buttons:
         return {"text": text}
     if 0 < len(text) <= SECTION_MAX:
@@ -34,6 +37,7 @@ def body(text: str, buttons: Sequence[Button]) -> dict[str, Any]:
 def note(pieces: Sequence[str], buttons: Sequence[Button]) -> dict[str, Any]:
     """A private note from rendered pieces: each its own section when there are buttons."""
     text = "\n".join(pieces) or "Done."
+    buttons = pressable(buttons)
     if not buttons:
         return {"text": text}
     sections = [_section(p) for p in pieces or (text,)]
@@ -57,15 +61,42 @@ def actions(buttons: Sequence[Button]) -> list[dict[str, Any]]:
     ]
 
 
+def pressable(buttons: Sequence[Button]) -> list[Button]:
+    """Without those that are over: Slack has no buttons that cannot be pressed."""
+    return [button for button in buttons if not button.over]
+
+
 def _button(button: Button, action_id: str) -> dict[str, Any]:
-    label = button.label if len(button.label) <= LABEL_MAX else button.label[: LABEL_MAX - 1] + "…"
+    if button.options:
+        return _menu(button, action_id)
     made = {
         "type": "button",
         "action_id": action_id,
         "value": button.action,
-        "text": {"type": "plain_text", "text": label, "emoji": True},
+        "text": _label(button.label),
     }
     return made if button.style == "plain" else {**made, "style": button.style}
+
+
+def _menu(button: Button, action_id: str) -> dict[str, Any]:
+    """What is chosen comes back as the option's value: the whole action."""
+    chosen = [(f"{button.action}:{value}", shown) for value, shown in button.options]
+    options = [
+        {"text": _label(shown), "value": action}
+        for action, shown in chosen[:OPTIONS_MAX]
+        if len(action) <= VALUE_MAX
+    ]
+    return {
+        "type": "static_select",
+        "action_id": action_id,
+        "placeholder": _label(button.label),
+        "options": options,
+    }
+
+
+def _label(text: str) -> dict[str, Any]:
+    short = text if len(text) <= LABEL_MAX else text[: LABEL_MAX - 1] + "…"
+    return {"type": "plain_text", "text": short, "emoji": True}
 
 
 def new_message(post: Post) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import or_
 from typing import cast
 
 from peewee import fn
@@ -17,6 +18,7 @@ from core.model import (
     OutgoingKind,
     OutgoingOp,
 )
+from core.records.buttons import dump_buttons, load_buttons
 from core.records.messages import to_conversation
 from core.records.places import set_root
 from core.records.prepared import Prepared
@@ -365,25 +367,13 @@ def is_offered(turn_id: int) -> bool:
 
 
 def _offers(turn_id: int) -> list[OutboxRow]:
-    offers = [
-        f'"{verb}:{turn_id}{end}' for verb, end in (("retry", '"'), ("anyway", '"'), ("other", ":"))
-    ]
-    shown = [OutboxRow.buttons.contains(offer) for offer in offers]
+    ends = (("retry", '"'), ("anyway", '"'), ("other", ":"), ("other", '"'))
+    shown = [OutboxRow.buttons.contains(f'"{verb}:{turn_id}{end}') for verb, end in ends]
     posts = (OutboxRow.turn == turn_id) & (OutboxRow.op == "post") & (OutboxRow.state != "dropped")
-    return list(OutboxRow.select().where(posts & (shown[0] | shown[1] | shown[2])))
+    return list(OutboxRow.select().where(posts & reduce(or_, shown)))
 
 
 def undelivered() -> tuple[int, int]:
     """How many rows are owed, and how many could never be delivered."""
     owed = OutboxRow.select().where(_OPEN).count()
     return owed, OutboxRow.select().where(OutboxRow.state == "dead").count()
-
-
-def dump_buttons(buttons: Sequence[Button]) -> str:
-    """Buttons as they are stored."""
-    return json.dumps([[b.action, b.label, b.style] for b in buttons], ensure_ascii=False)
-
-
-def load_buttons(stored: str) -> tuple[Button, ...]:
-    """Stored buttons as values."""
-    return tuple(Button(action, label, style) for action, label, style in json.loads(stored))
