@@ -10,6 +10,7 @@ from bridge.asked_commands import Decide, Requests, Revoke
 from bridge.commands import Context, Help, Intention, RightsShown, Status
 from bridge.forget_acts import ForgetActs
 from bridge.forget_commands import Forget
+from bridge.languages import Language
 from bridge.recall_commands import MarkIt, Recall
 from bridge.team_acts import TeamActs
 from bridge.team_commands import Team
@@ -47,6 +48,8 @@ def do(
             return AskedActs(acts).act(intention, conversation)
         case Recall() | MarkIt():
             return acts.policy.recalls.act(acts, intention, conversation, message_id)
+        case Language():
+            return acts.policy.languages.act(acts, intention)
         case Forget():
             return ForgetActs(acts).act(intention, conversation)
         case _:

@@ -11,8 +11,9 @@ import structlog
 from core.desk import Desk
 from core.model import Asked, Ruling
 from core.records import asked as rows
-from core.records import turns
+from core.records import messages, turns
 from core.records.thread import Records
+from core.tongue import speaking_at, to_say
 from core.turns import asked as posts
 from core.turns.asked import Voice
 
@@ -20,7 +21,7 @@ log = structlog.get_logger()
 
 POLL_S = 5.0
 LATE = Ruling("expired", by="Moot")
-UNHEARD = Ruling("deny", by="Moot", note="the thread could not be told of it")
+UNHEARD = Ruling("deny", by="Moot", note=to_say("the thread could not be told of it"))
 
 
 class Expiry:
@@ -59,10 +60,14 @@ class Expiry:
     def _deny_due(self, now: float) -> list[Asked]:
         late = rows.due(now - self._within_s) if self._within_s else ()
         settled = [
-            *(posts.settle(asked, LATE, self._voice, now) for asked in late),
-            *(posts.settle(asked, UNHEARD, self._voice, now) for asked in rows.unheard()),
+            *(self._settle(asked, LATE, now) for asked in late),
+            *(self._settle(asked, UNHEARD, now) for asked in rows.unheard()),
         ]
         denied = [asked for asked in settled if asked is not None]
         for asked in denied:
             turns.unpark(asked.turn_id)
         return denied
+
+    def _settle(self, asked: Asked, ruling: Ruling, now: float) -> Asked | None:
+        with speaking_at(messages.get_conversation(asked.conversation_id).key):
+            return posts.settle(asked, ruling, self._voice, now)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from core.control import Place
 from core.model import Turn
+from core.tongue import to_say
 from core.words import DELETED, literal
 
 MAX_SHOWN = 20
-SAVED = (
+SAVED = to_say(
     "⏳ Waiting: what is left of a budget is kept for the runs under way. This is asked as soon as "
     "they have shown what they leave."
 )

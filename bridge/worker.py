@@ -16,6 +16,7 @@ from core.control import Lease, Place, Stops
 from core.engines.process import end_leftover
 from core.model import Conversation, Step, Turn
 from core.records import messages, runs, turns, usage, waiting_notice
+from core.tongue import say, speaking_at
 from core.turns.budgets import may_begin
 from core.turns.house import House, Ready, claim_ready
 from core.turns.rounds import Teller, let_go_all
@@ -94,13 +95,17 @@ class Worker:
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
         for turn in await self._house.records.do(turns.over_untold):
             where = await self._house.records.do(messages.get_conversation, turn.conversation_id)
-            await self._house.records.do(let_go_all, self._teller(where), turn)
+            with speaking_at(where.key):
+                await self._house.records.do(let_go_all, self._teller(where), turn)
         requeued = await self._house.records.do(turns.requeue_running)
         if requeued:
             log.info("turns.requeued", turns=list(requeued))
 
     def _settle_cut(self, run_id: str) -> None:
-        settle_cut(run_id, self._house.voice, time.time())
+        turn = turns.get_turn(runs.get_run(run_id).turn_id)
+        assert turn is not None
+        with speaking_at(messages.get_conversation(turn.conversation_id).key):
+            settle_cut(run_id, self._house.voice, time.time())
         usage.note_cut(run_id, self._house.purse.project_of, time.time())
 
     def _teller(self, conversation: Conversation) -> Teller:
@@ -168,13 +173,19 @@ class Worker:
         if not due:
             return
 
+        line, places = self._line, {place.turn: place for place in left}
+
         def tell() -> None:
-            for turn_id, text in due.items():
+            for turn_id in due:
                 turn = turns.get_turn(turn_id)
                 assert turn is not None
-                chat = messages.get_conversation(turn.conversation_id).key.chat
-                shown = self._house.voice(chat, text, "")[0]
-                waiting_notice.show(turn_id, shown, (stop_button(turn_id),), now=time.time())
+                key = messages.get_conversation(turn.conversation_id).key
+                with speaking_at(key):
+                    place = places.get(turn_id)
+                    said = waiting_text(line, place) if place else say(SAVED)
+                    shown = self._house.voice(key.chat, said, "")[0]
+                    buttons = (stop_button(turn_id),)
+                    waiting_notice.show(turn_id, shown, buttons, now=time.time())
 
         await self._house.records.do(tell)
         self._told |= {turn: _Told(now + EDIT_EVERY_S, text) for turn, text in due.items()}
@@ -183,11 +194,13 @@ class Worker:
     async def _work(self, ready: Ready, stops: Stops, lease: Lease) -> None:
         turn = ready.turn
         try:
-            await take_turn(ready, self._house, stops, lease)
+            with speaking_at(ready.conversation.key):
+                await take_turn(ready, self._house, stops, lease)
         except Exception:  # the loop must live; the turn is settled and the thread is told
             log.exception("turn.broke", turn=turn.id, conversation=turn.conversation_id)
             teller = self._teller(ready.conversation)
-            await self._house.records.insist(fail_turn, turn.id, teller)
+            with speaking_at(ready.conversation.key):
+                await self._house.records.insist(fail_turn, turn.id, teller)
             self._house.wake_delivery()
         finally:
             del self._active[turn.id]

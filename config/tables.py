@@ -23,7 +23,7 @@ from pydantic import (
 # An id is told from a name where the platform's ids have a form; other chats may have any.
 _PLACE = r"slack:[A-Z][A-Z0-9_]*|discord:\d+|(?!slack:|discord:)[a-z][\w-]*:[^\s:]+"
 CHANNEL = re.compile(rf"\*|{_PLACE}")
-_ACCESS = re.compile(rf"\*|{_PLACE}|discord:\d+:role:\d+")
+_ACCESS = re.compile(rf"\*|{_PLACE}|slack:group:S[A-Z0-9_]*|discord:\d+:role:\d+")
 
 
 class Section(BaseModel):
@@ -88,19 +88,47 @@ def _named(people: Iterable[str]) -> Iterable[str]:
     for entry in people:
         if not _ACCESS.fullmatch(entry):
             raise ValueError(
-                f'{entry!r} is not of a known form; use "slack:U123", "discord:USER_ID", '
-                '"discord:GUILD_ID:role:ROLE_ID" or "*": ids, not names'
+                f'{entry!r} is not of a known form; use "slack:U123", "slack:group:S123", '
+                '"discord:USER_ID", "discord:GUILD_ID:role:ROLE_ID" or "*": ids, not names'
             )
     return people
 
 
-class Access(Section):
-    allow: tuple[str, ...]
+def _admins(people: Iterable[str]) -> Iterable[str]:
+    """Who may do everything is named one by one."""
+    if "*" in people:
+        raise ValueError('admins are named, by person, group or role: "*" makes nobody one')
+    return _named(people)
 
-    @field_validator("allow")
-    @classmethod
-    def _shape(cls, value: Iterable[str]) -> Iterable[str]:
-        return _named(value)
+
+People = Annotated[tuple[str, ...], AfterValidator(_named)]
+Admins = Annotated[tuple[str, ...], AfterValidator(_admins)]
+
+
+class Access(Section):
+    viewers: People
+    allow: People
+    approvers: People
+    admins: Admins
+    unlimited: People
+    per_minute: int = Field(ge=0)
+    per_hour: int = Field(ge=0)
+    acts_per_minute: int = Field(ge=0)
+    audit_days: float = Field(ge=0)
+
+
+class ChannelAccess(Section):
+    """A channel's own lists: one that is left out (``None``) is as in ``[access]``."""
+
+    viewers: People | None = None
+    allow: People | None = None
+    approvers: People | None = None
+    admins: Admins | None = None
+
+    @property
+    def given(self) -> dict[str, tuple[str, ...]]:
+        """The lists that stand there, by name."""
+        return {name: people for name, people in self if people is not None}
 
 
 Delivery = Literal["", "hybrid", "push"]
@@ -249,14 +277,23 @@ Permission = Literal["plan", "ask", "edit", "full"]
 
 class Permissions(Section):
     roundtable: Permission
-    approvers: tuple[str, ...]
     answer_within_s: float = Field(ge=0)
     at_most: dict[str, Permission] = Field(default_factory=dict)
 
-    @field_validator("approvers", "at_most")
+    @field_validator("at_most")
     @classmethod
     def _people(cls, value: Iterable[str]) -> Iterable[str]:
         return _named(value)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, value: object) -> object:
+        if isinstance(value, dict) and "approvers" in value:
+            raise ValueError(
+                "approvers are named in [access] approvers now, beside the other roles "
+                '(docs/how-to/rights.md); there "*", and no longer an empty list, is every member'
+            )
+        return value
 
 
 Language = Literal["en", "ko"]
@@ -264,6 +301,7 @@ Language = Literal["en", "ko"]
 
 class ChatSettings(Section):
     language: Language
+    languages: dict[str, Language] = Field(default_factory=dict)
     stream: bool
     controls: bool
     reactions: bool
@@ -279,6 +317,7 @@ class Channel(Section):
     recall: Recall | None = None
     retention_days: float | None = Field(default=None, ge=0)
     language: Language | None = None
+    access: ChannelAccess | None = None
 
 
 class Attachments(Section):

@@ -10,10 +10,11 @@ delivery sets it around that work with ``speaking``. Tasks and ``Records.do`` ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from core.tongue.catalogue import ENGLISH, LANGUAGES, catalogue
 from core.tongue.filling import fill
@@ -21,16 +22,20 @@ from core.tongue.filling import fill
 __all__ = (
     "ENGLISH",
     "LANGUAGES",
+    "in_english",
     "language_at",
     "said_as",
     "say",
     "say_many",
     "speaking",
+    "speaking_at",
     "spoken",
     "to_say",
     "where_spoken",
 )
 
+P = ParamSpec("P")
+T = TypeVar("T")
 LanguageAt = Callable[[str, str, str], str]
 """Which language is spoken at a place: chat, space and channel in, one of ``LANGUAGES`` out."""
 
@@ -69,6 +74,33 @@ def language_at(chat: str, space: str, channel: str) -> str:
     ``space`` and ``channel`` may be "": a person's own pages belong to no channel.
     """
     return _where.get()(chat, space, channel)
+
+
+def in_english(function: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """What a coroutine function brings about is for agents, wherever they work."""
+
+    @wraps(function)
+    async def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        with speaking(ENGLISH):
+            return await function(*args, **kwargs)
+
+    return told
+
+
+class Place(Protocol):
+    """Where something is read, such as a ``core.model.ConversationKey``."""
+
+    @property
+    def chat(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def channel(self) -> str: ...
+
+
+def speaking_at(place: Place) -> AbstractContextManager[None]:
+    """Within this, ``say`` speaks the language of ``place``."""
+    return speaking(language_at(place.chat, place.space, place.channel))
 
 
 def to_say(text: str, /) -> str:

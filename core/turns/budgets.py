@@ -17,6 +17,7 @@ from core.spending import (
     refused_text,
     warned_text,
 )
+from core.tongue import speaking_at
 from core.turns.rounds import Teller, Voice, post_notice, show_header
 from core.words import ask_others_text, other_buttons, retry_button
 
@@ -75,8 +76,9 @@ def may_begin(turn: Turn, purse: Purse, voice: Voice, now: float) -> Literal["ye
     """
     if not purse.budgets:
         return "yes"
-    if refuse(turn, purse, voice, now):
-        return "no"
+    with speaking_at(messages.get_conversation(turn.conversation_id).key):
+        if refuse(turn, purse, voice, now):
+            return "no"
     found = usage.standings(purse, subject_of(turn, purse), now, without_turn=turn.id)
     return "wait" if usage.spent(found, reserved=True) else "yes"
 

@@ -40,6 +40,7 @@ from core.sources.personas import PROJECT_FOLDER, persona_text
 from core.sources.port import Source
 from core.sources.project import tech_stack
 from core.sources.recall import belonging
+from core.tongue import in_english
 from core.turns.offers import failed, merged, offered, wants
 
 log = structlog.get_logger()
@@ -142,6 +143,7 @@ class Gather:
         if self._pushes and any(source.by_meaning and source.offer for source in self._sources):
             self._begun = asyncio.create_task(self._near())
 
+    @in_english
     async def _near(self) -> Near | None:
         """What memory has for the question, where a pack may tell of it at all."""
         mode = self.scene.mode
@@ -169,6 +171,7 @@ class Gather:
         """What agents may ask for here."""
         return pull_kinds(self._sources)
 
+    @in_english
     async def facts(
         self, round_number: int, own: Callable[[], T], *, tells: bool = True
     ) -> tuple[PackFacts, T]:
@@ -235,6 +238,7 @@ class Gather:
         )
         return replace(loaded, facts=facts, offers=offers)
 
+    @in_english
     async def persona(self, seat: Participant) -> str:
         """The seat's role document, the project's own before the shipped one.
 
@@ -250,6 +254,7 @@ class Gather:
             log.warning("source.failed", source="persona", error="too late")
             return ""
 
+    @in_english
     async def pulled(
         self, pulls: Sequence[Pull], told: Collection[int] = ()
     ) -> tuple[PulledResult, ...]:
@@ -274,6 +279,7 @@ class Gather:
             failed(source, error)
             return PulledResult(pull, (), f"{source.name} could not be asked just now", failed=True)
 
+    @in_english
     async def _load(
         self, before: Loaded | None, own: Callable[[], T], *, pushes: bool
     ) -> tuple[Loaded, T]:
@@ -332,6 +338,7 @@ class Gather:
         total = messages.count(self._conversation.id)
         return _Read(said, total, offers, self._changes())
 
+    @in_english
     async def _offer(self, source: Source) -> Offer:
         assert source.offer is not None
         try:

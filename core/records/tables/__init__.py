@@ -14,6 +14,8 @@ from core.records.tables.chat import (
     MessageRow,
     OutboxRow,
 )
+from core.records.tables.exchanges import ExchangeRow
+from core.records.tables.heard import GapRow, HeardRow
 from core.records.tables.links import BranchRow, LinkRow
 from core.records.tables.memory import (
     ContextLineRow,
@@ -36,6 +38,7 @@ from core.records.tables.plans import (
     PlanRow,
     SubtaskRow,
 )
+from core.records.tables.spoken import SpokenRow
 from core.records.tables.usage import BudgetToldRow, UsageRow
 from core.records.tables.work import EngineSessionRow, PullRow, RunRow, TurnRow
 
@@ -76,6 +79,9 @@ ALL_TABLES: tuple[type[Model], ...] = (
     ParkedRow,
     UsageRow,
     BudgetToldRow,
+    SpokenRow,
+    HeardRow,
+    GapRow,
 )
 
 __all__ = [
@@ -92,8 +98,11 @@ __all__ = [
     "EmbedderRow",
     "EngineSessionRow",
     "EventRow",
+    "ExchangeRow",
     "FindingRow",
+    "GapRow",
     "GrantRow",
+    "HeardRow",
     "IndexJobRow",
     "LinkRow",
     "MarkRow",
@@ -107,6 +116,7 @@ __all__ = [
     "RequestRow",
     "RunRow",
     "ScopeRow",
+    "SpokenRow",
     "StatementRow",
     "SubtaskRow",
     "SummarisedRow",
