@@ -21,6 +21,8 @@ from bridge.asked_commands import SHORT, AskedIntention, parse_asked
 from bridge.asked_commands import WORDS as ASKED_WORDS
 from bridge.forget_commands import WORDS as FORGET_WORDS
 from bridge.forget_commands import Forget, parse_forget
+from bridge.languages import WORDS as LANGUAGE_WORDS
+from bridge.languages import Language, parse_language
 from bridge.options import (
     ALIKE,
     MODES,
@@ -60,6 +62,7 @@ COMMANDS = {
     **USAGE_WORDS,
     **FORGET_WORDS,
     **RECALL_WORDS,
+    **LANGUAGE_WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
@@ -166,6 +169,7 @@ class NoTopic(BadInput):
 Intention = (
     Ask | Convene | Stop | Next | Status | Context | Mode | RightsShown | Help
     | Team | AskedIntention | TerminalIntention | UsageIntention | RecallIntention | Forget
+    | Language
 )  # fmt: skip
 
 
@@ -236,6 +240,7 @@ def parse(command: str, text: str, names: Names) -> Intention:
 _GRAMMARS: dict[str, Callable[[str, str], Intention]] = {
     "usage": lambda _, text: parse_usage(text),
     "forget": lambda _, text: parse_forget(text),
+    "language": lambda _, text: parse_language(text),
     **dict.fromkeys(RECALL_WORDS, parse_recall),
     **dict.fromkeys(ASKED_WORDS.values(), parse_asked),
 }
