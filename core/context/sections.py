@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.context.attached import files_body, nothing_else
+from core.context.attached import files_body, nothing_else, out_body
 from core.context.budget import Want
 from core.context.frame import fit, one_line, theirs
 from core.context.roundtable import POSITION, roundtable_part
@@ -155,12 +155,13 @@ def persona(request: PackRequest) -> str:
 
 
 def files(request: PackRequest) -> str:
-    """What people attached, and where it is in this run; "" for nothing."""
+    """What people attached, where it is in this run, and where files for people go; "" for none."""
     alone = nothing_else(request.prompt)
     body = files_body(
         request.files, request.files_folder, asked=request.prompt_message_id, alone=alone
     )
-    return titled("files", body) if body else ""
+    parts = [part for part in (body, out_body(request.out_folder)) if part]
+    return titled("files", "\n\n".join(parts)) if parts else ""
 
 
 def role(request: PackRequest, asker: str = "") -> str:

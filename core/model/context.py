@@ -305,6 +305,7 @@ class PackRequest:
             asked for in an earlier attempt; a line each, safe to be shown.
         files / files_folder: what people attached to the messages told, and the absolute path of
             the folder that they are in for this run.
+        out_folder: the absolute path of the folder for files that are to reach people ("": none).
     """
 
     prompt: str
@@ -332,6 +333,7 @@ class PackRequest:
     ruled: tuple[str, ...] = ()
     files: tuple[Brought, ...] = ()
     files_folder: str = ""
+    out_folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,8 @@ class EngineTask:
             servers, helpers, environment) may count. Where it is not, that is data of others.
         files: absolute paths of what people attached, all in one folder below ``scratch``: the
             run may read them, whatever its permission.
+        out: absolute path of the folder where the run may put files for people, below ``scratch``;
+            it reaches every process as ``MOOT_FILES``. "" where it may write nothing.
         asks: people can be asked while it works (``EngineRequest``). In the mode ``ask`` it always
             is so; in another one it is about the agent's questions only. Where it is not, tools
             that would wait for a person are switched off.
@@ -120,6 +122,7 @@ class EngineTask:
     attempt: int = 0
     trusted_settings: bool = False
     files: tuple[str, ...] = ()
+    out: str = ""
 
     @property
     def files_folder(self) -> str:

@@ -51,7 +51,9 @@ class Attachment:
     """A file attached to a message, as the platform tells of it.
 
     ``name`` and ``mime`` are words of whoever sent it (data, never a path); ``size`` is in bytes;
-    ``url`` is where the platform keeps it and is only ever asked by its own adapter.
+    ``url`` is where the platform keeps it and is only ever asked by its own adapter. ``voice``: it
+    was spoken into the chat; ``transcript`` is what the platform itself has heard in it ("": it
+    does not tell).
     """
 
     id: str
@@ -59,6 +61,8 @@ class Attachment:
     mime: str = ""
     size: int = 0
     url: str = ""
+    voice: bool = False
+    transcript: str = ""
 
 
 @dataclass(frozen=True, slots=True)

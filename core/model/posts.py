@@ -30,12 +30,16 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class OutFile:
-    """A file that goes with a post: ``path`` is our own copy of it, ``name`` what readers see."""
+    """A file that goes with a post: ``path`` is our own copy of it, ``name`` what readers see.
+
+    ``aside``: it holds code of the answer itself, which is posted as text where it cannot go.
+    """
 
     name: str
     path: Path
     size: int
     mime: str = ""
+    aside: bool = False
 
 
 FieldKind = Literal["line", "paragraph", "choice", "choices"]
@@ -127,10 +131,14 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What a post became: its id, and the root of the thread it is in (new if it opened one)."""
+    """What a post became: its id, and the root of the thread it is in (new if it opened one).
+
+    ``lost`` are (name, why) of files that the platform refused; the text is posted all the same.
+    """
 
     message_id: str
     root: str
+    lost: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import or_
-from typing import cast
+from typing import Any, cast
 
 from peewee import fn
 
@@ -14,12 +14,14 @@ from core.model import (
     Button,
     Conversation,
     ConversationKey,
+    OutFile,
     Outgoing,
     OutgoingKind,
     OutgoingOp,
 )
 from core.records.buttons import dump_buttons, load_buttons
 from core.records.messages import to_conversation
+from core.records.out_files import dump_files, load_files
 from core.records.places import set_root
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, OutboxRow
@@ -40,11 +42,14 @@ def add_post(
     keep: bool = False,
     message_id: int = 0,
     fleeting: bool = False,
+    files: Sequence[OutFile] = (),
+    staying: Sequence[OutFile] = (),
 ) -> int | None:
     """Owe the pieces of a message, in order; buttons go on the last. Returns the last row's id.
 
     ``keep``: not yet; ``release`` lets them go. ``message_id``: whose words it tells, so that they
-    go with it; ``fleeting``: its text is not needed any more once it is posted.
+    go with it; ``fleeting``: its text is not needed any more once it is posted. ``files`` go with
+    the last piece, ``staying`` ones lie on the host where its words say (``out_files``).
     """
     last = None
     for number, text in enumerate(texts, 1):
@@ -61,6 +66,7 @@ def add_post(
             message=message_id,
             fleeting=fleeting,
             state="kept" if keep else "due",
+            files=dump_files(files, staying) if number == len(texts) else "[]",
             created_at=now,
         ).id
     return last
@@ -145,13 +151,22 @@ def withdraw_post(outbox_id: int, *, now: float) -> None:
         _owe(target, "delete", now)
 
 
+def _closed() -> Any:
+    """Conversations whose place takes no posts (``core.records.closed``)."""
+    return ConversationRow.select(ConversationRow.id).where(
+        ConversationRow.closed_at.is_null(False)  # noqa: FBT003
+    )
+
+
 _heads = Prepared(
     OutboxRow,
     lambda: (
         OutboxRow.select(OutboxRow.conversation, OutboxRow.due_at)
         .where(
             OutboxRow.id.in_(
-                OutboxRow.select(fn.MIN(OutboxRow.id)).where(_OPEN).group_by(OutboxRow.conversation)
+                OutboxRow.select(fn.MIN(OutboxRow.id))
+                .where(_OPEN & OutboxRow.conversation.not_in(_closed()))
+                .group_by(OutboxRow.conversation)
             )
         )
         .order_by(OutboxRow.id)
@@ -238,6 +253,7 @@ def take_next(conversation_id: int, now: float) -> Outgoing | None:
         target_message=target.message_id if target else "",
         run_id=row.run or "",
         known_ids=known,
+        files=load_files(row.files),
     )
 
 
@@ -374,6 +390,6 @@ def _offers(turn_id: int) -> list[OutboxRow]:
 
 
 def undelivered() -> tuple[int, int]:
-    """How many rows are owed, and how many could never be delivered."""
-    owed = OutboxRow.select().where(_OPEN).count()
+    """How many rows are owed where posts are taken, and how many could never be delivered."""
+    owed = OutboxRow.select().where(_OPEN & OutboxRow.conversation.not_in(_closed())).count()
     return owed, OutboxRow.select().where(OutboxRow.state == "dead").count()

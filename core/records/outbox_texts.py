@@ -55,10 +55,10 @@ def forget_run(run: RunRow, conversation_id: int) -> None:
     of_answer = mine & OutboxRow.kind.in_(("answer", "pull"))
     # A notice with buttons is how people go on: it is sent, and tells why, in words of ours.
     gone = of_answer | (told & (OutboxRow.buttons == "[]"))
-    OutboxRow.update(state="dropped", error="erased").where(
+    OutboxRow.update(state="dropped", error="erased", files="[]").where(
         gone & OutboxRow.state.in_(("due", "kept"))
     ).execute()
-    OutboxRow.update(text="").where(
+    OutboxRow.update(text="", files="[]").where(
         gone | ((mine | told) & OutboxRow.state.not_in(("due", "kept")))
     ).execute()
     if TurnRow.get_by_id(run.turn_id).state in ("queued", "held", "running", "parked"):

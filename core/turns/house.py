@@ -15,6 +15,7 @@ from core.engines.process import Writers
 from core.errors import ChatRefused
 from core.model import (
     Attachment,
+    ChatLimits,
     Conversation,
     ConversationKey,
     EngineEvent,
@@ -38,7 +39,9 @@ from core.records import messages, queue, runs
 from core.records.thread import Records
 from core.records.usage import Purse
 from core.sources.port import Source
+from core.turns.made import OutTerms
 from core.turns.rounds import Voice, interjected
+from core.turns.shelf import Shelf
 
 
 class RunEngine(Protocol):
@@ -102,6 +105,10 @@ async def _nowhere(chat: str, attachment: Attachment, limit_bytes: int) -> bytes
     raise ChatRefused(f"there is no {chat} to fetch it from")
 
 
+def _no_files(_chat: str) -> ChatLimits:
+    return ChatLimits(post_units=0, edit_interval_s=0.0)
+
+
 def _all_of_the_project(_key: ConversationKey) -> Recall:
     return "project"
 
@@ -114,7 +121,8 @@ class Policy:
     ``retries`` further tries of a run that failed in a way that passes.
     ``roundtable`` is what a run at a roundtable may do at most; without people who can be asked
     (``attended``) ``ask`` means ``plan``. ``sessions``: whether a
-    participant's engine session goes on from turn to turn.
+    participant's engine session goes on from turn to turn. ``controls`` and ``footer``: what
+    stands below an answer; ``own_engines`` are those that the settings name beside the shipped ones.
     """
 
     terms: HouseTerms
@@ -129,7 +137,11 @@ class Policy:
     roundtable: Permission = "plan"
     attended: bool = True
     sessions: bool = True
+    controls: bool = False
+    footer: bool = False
+    own_engines: frozenset[str] = frozenset()
     files: FileTerms = FileTerms()
+    out: OutTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +151,8 @@ class House:
     ``channels_of`` names the channels of a project, as ``chat:channel``; ``recall_of`` tells what
     the settings open for the questions of a channel; ``download`` and ``address`` are those of the
     chat of that name. Without ``pulls`` every engine Pulls by markers only.
-    ``near`` asks memory by meaning.
+    ``near`` asks memory by meaning. ``limits`` are those of the chat of that name; without a
+    ``shelf`` no files are taken from runs.
     """
 
     records: Records
@@ -162,6 +175,8 @@ class House:
     address: Callable[[ConversationKey, str], str] = no_address
     download: Callable[[str, Attachment, int], Awaitable[bytes]] = _nowhere
     near: Recollect = no_memory
+    limits: Callable[[str], ChatLimits] = _no_files
+    shelf: Shelf | None = None
 
 
 @dataclass(frozen=True, slots=True)

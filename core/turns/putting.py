@@ -115,6 +115,7 @@ class Question:
             files=tuple(
                 str(how.scratch / FOLDER / one.file) for one in how.request.files if one.file
             ),
+            out=how.request.out_folder,
             asks=self.house.policy.attended
             and (self.turn.kind == "ask" or how.request.permission == "ask"),
         )

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from core.blocks import Position, split_blocks
-from core.context.frame import cut_head
-from core.minutes import run_buttons, wordless_text
+from core.blocks import split_blocks
+from core.minutes import run_buttons
 from core.model import (
-    Button,
-    Conversation,
     Outcome,
     Participant,
     Permission,
-    Pull,
     PulledResult,
-    Run,
     RunState,
     Step,
     Turn,
@@ -26,16 +20,15 @@ from core.model import (
 )
 from core.pull import split_markers
 from core.records import asked, messages, outbox, runs, sessions, turns
-from core.streams import explain, posing_as_answer
-from core.table import LASTING, spoke, waits
-from core.turns.asked import by_leave_text, withdraw_run, withdraw_turn
+from core.streams import posing_as_answer
+from core.table import spoke, waits
+from core.turns.asked import withdraw_run, withdraw_turn
 from core.turns.rounds import (
     GOING,
     Teller,
     Voice,
     apply,
     clear_status,
-    has_spoken,
     let_go_all,
     post_notice,
     say_the_end,
@@ -43,45 +36,15 @@ from core.turns.rounds import (
     show_header,
     tell,
 )
+from core.turns.saying import Closing, Say
 from core.turns.work import unread_text
 from core.words import (
     FRESH,
-    anyway_button,
-    ask_others_text,
-    in_run_text,
-    label_of,
-    other_buttons,
     pulled_text,
     retry_button,
     seat_name,
     status_text,
 )
-
-MAX_POSTS = 60  # of one answer; about a minute at Slack's pace
-MAX_CHARS = 200_000  # of one answer as it is shown: rendering takes some seconds for a million
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """A run that has ended and is to be settled.
-
-    ``asked`` are the pulls of earlier hops of this chain; ``fresh`` says why the question had to
-    be put another way (a key of ``core.words.FRESH``; "" = it had not); ``told_back`` that blocks
-    which did not parse were told back in this chain already; ``others`` are engines that could be
-    asked instead of one whose quota is used up, and ``rests`` says that it is not asked for now.
-    """
-
-    run_id: str
-    turn: Turn
-    step: Step
-    seat: Participant
-    outcome: Outcome
-    asked: tuple[Pull, ...]
-    fresh: str
-    max_followups: int
-    told_back: bool = False
-    others: tuple[str, ...] = ()
-    rests: bool = False
 
 
 def open_step(
@@ -184,7 +147,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     ):
         runs.child_gone(closing.run_id)
         return "cut"
-    say = _Say(closing, conversation, voice, now, later=later)
+    say = Say(closing, conversation, voice, now, later=later)
     run = runs.get_run(closing.run_id)
     if state in ("answered", "failed"):
         say.looked_up(run)
@@ -193,7 +156,9 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     said = 0 if later else tell(turn, run, now, visible)
     if state == "answered":
         lost = () if faults else blocks.faults  # told back before, or there is no hop left for it
-        say.answer(visible, expected=not (pulls or blocks.found or blocks.faults))
+        expected = not (pulls or blocks.found or blocks.faults)
+        say.answer(visible, expected=expected, last=not (pulls or faults))
+        say.not_posted()
         say.wordless(run, None if visible or pulls or faults else position)
         if lost:
             say.notice(unread_text(seat_name(closing.seat), lost))
@@ -292,90 +257,6 @@ def fail_turn(turn_id: int, teller: Teller) -> None:
     show_header(turn, voice, now)
 
 
-@dataclass(frozen=True, slots=True)
-class _Say:
-    """Puts what a run came to into the outbox."""
-
-    closing: Closing
-    conversation: Conversation
-    voice: Voice
-    now: float
-    later: bool = False
-
-    def looked_up(self, run: Run) -> None:
-        """What was pulled while it worked, in one post."""
-        pulled = [p for p in run.in_run if not p.again]
-        if pulled:
-            text = in_run_text(pulled)
-            self._post("pull", self.voice(self.conversation.key.chat, text, ""))
-
-    def answer(self, visible: str, *, expected: bool) -> None:
-        label = label_of(self.closing.turn, self.closing.seat, self.closing.step.round)
-        texts = self._spoken(visible, label) if visible else ()
-        if texts:
-            self._post("answer", texts)
-        elif expected:
-            seat, outcome = self.closing.seat, self.closing.outcome
-            why = f"{seat.engine} ended without saying anything."
-            why = explain(seat.engine, outcome) if outcome.kind == "empty" else why
-            self.notice(_of(seat, why))
-
-    def by_leave(self, run: Run) -> None:
-        """What it was not asked for again, since it is allowed for the session."""
-        if told := by_leave_text(asked.used(run.id)):
-            self.notice(told)
-
-    def wordless(self, run: Run, position: Position | None) -> None:
-        turn = self.closing.turn
-        if position and turn.kind == "roundtable" and not has_spoken(turn, run):
-            self.notice(wordless_text(self.closing.seat, position))
-
-    def failure(self, visible: str) -> None:
-        seat, turn = self.closing.seat, self.closing.turn
-        if visible:
-            label = label_of(turn, seat, self.closing.step.round) + " · broken off"
-            self._post("answer", self._spoken(visible, label))
-        reason = explain(seat.engine, self.closing.outcome)
-        reason += ask_others_text(self.closing.others)
-        again = anyway_button(turn.id) if self.closing.rests else retry_button(turn.id)
-        buttons = (*other_buttons(turn.id, self.closing.others), again)
-        buttons = () if turn.kind == "roundtable" else buttons
-        more = turn.kind == "roundtable" and self.closing.step.round + 1 < turn.rounds
-        sits_out = more and self.closing.outcome.kind in LASTING
-        rest = " It sits out the rounds to come." if sits_out else ""
-        self.notice(f"⚠️ {_of(seat, reason)}{rest}", buttons)
-
-    def _spoken(self, text: str, label: str) -> tuple[str, ...]:
-        """The text as posts. One that would fill the thread for long is cut, and says so."""
-        shown = text if len(text) <= MAX_CHARS else cut_head(text, MAX_CHARS)
-        texts = self._voiced(text, shown, label)
-        if len(texts) > MAX_POSTS:
-            shown = cut_head(text, len(shown) * MAX_POSTS // (len(texts) + 1))
-            texts = self._voiced(text, shown, label)
-        return texts
-
-    def _voiced(self, text: str, shown: str, label: str) -> tuple[str, ...]:
-        if len(shown) < len(text):
-            missing = f"{len(text) - len(shown):,} of {len(text):,} characters"
-            shown += f"\n\n⚠️ Too long for a thread: the last {missing} are not shown."
-        return self.voice(self.conversation.key.chat, shown, label)
-
-    def notice(self, text: str, buttons: tuple[Button, ...] = ()) -> None:
-        self._post("notice", self.voice(self.conversation.key.chat, text, ""), buttons)
-
-    def _post(self, kind: Any, texts: Sequence[str], buttons: tuple[Button, ...] = ()) -> None:
-        outbox.add_post(
-            self.conversation.id,
-            kind,
-            texts,
-            buttons=buttons,
-            turn_id=self.closing.turn.id,
-            run_id=self.closing.run_id,
-            keep=self.later,
-            now=self.now,
-        )
-
-
 def _state_of(outcome: Outcome, turn: Turn) -> RunState:
     if turn.state == "cancelled":
         return "cancelled"
@@ -390,8 +271,3 @@ def _is_error(visible: str, outcome: Outcome) -> bool:
     """Whether what a failed run said is its error, which is nobody's opinion (C109, C135)."""
     said, told = (" ".join(text.split()).casefold() for text in (visible, outcome.detail))
     return bool(said) and (posing_as_answer(visible) is not None or said in told)
-
-
-def _of(seat: Participant, told: str) -> str:
-    """What is told names the engine already; who speaks is said where that is more."""
-    return f"{seat_name(seat)}: {told}" if seat.persona else told

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from core.model import (
     ContextPack,
     Conversation,
     EngineTraits,
+    Outcome,
     PackFacts,
     PackRequest,
     Participant,
@@ -43,15 +45,18 @@ from core.table import speaker
 from core.turns.asked import say_held
 from core.turns.asking import Sitting, session_key, ways_to_ask
 from core.turns.budgets import in_all, may_open, note
+from core.turns.controls import Below
 from core.turns.files import FOLDER, Files
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
-from core.turns.patience import at_rest, rests, who_else
+from core.turns.made import OUT, Made, gather_made
+from core.turns.patience import at_rest, rests, who_could, who_else
 from core.turns.putting import How, Question
 from core.turns.requests import ruled_before
 from core.turns.rounds import Teller, visible_of
-from core.turns.settle import Closing, close_step, open_step
+from core.turns.saying import Closing
+from core.turns.settle import close_step, open_step
 
 log = structlog.get_logger()
 
@@ -99,7 +104,9 @@ class Table:
         run_id = secrets.token_hex(8)
         scratch = self.house.policy.scratch / run_id
         bound = {"run": run_id, "turn": self.turn.id, "conversation": self.conversation.id}
-        with structlog.contextvars.bound_contextvars(**bound):
+        shelf = self.house.shelf
+        kept = shelf.filling(run_id) if shelf else nullcontext()
+        with structlog.contextvars.bound_contextvars(**bound), kept:
             try:
                 await self._take(run_id, scratch, step, done)
             finally:
@@ -151,6 +158,7 @@ class Table:
             return there
 
         opening = asyncio.ensure_future(self.house.records.do(open_))
+        choosing = asyncio.ensure_future(self._choices(seat))
 
         async def row_is_there() -> None:
             # The row before the act: files are made meanwhile, a process is not.
@@ -172,7 +180,7 @@ class Table:
             outcome, fresh = await question.ask(how, asking)
         finally:
             self.house.progress.ended(run_id)
-            await asyncio.wait((opening,))
+            await asyncio.wait((opening, choosing))
         if not opening.result():
             self.cancel.set()
             return
@@ -188,6 +196,8 @@ class Table:
             told_back=any(run.faults for run in chain),
             others=await who_else(self.house, seat.engine, outcome),
             rests=rests(self._traits(seat), outcome, time.time()),
+            made=await self._made(run_id, scratch, outcome),
+            below=self._below(seat, choosing.result(), opened),
         )
         teller = Teller(self.project, self.house.voice, time.time())
 
@@ -216,6 +226,29 @@ class Table:
             output_tokens=outcome.usage.output_tokens,
         )
 
+    async def _choices(self, seat: Participant) -> tuple[str, ...]:
+        """Engines that could be asked as well, looked for while the run works."""
+        if not self.house.policy.controls or self.turn.kind == "roundtable":
+            return ()
+        return await who_could(self.house, seat.engine)
+
+    def _below(self, seat: Participant, choices: tuple[str, ...], opened: float) -> Below:
+        policy = self.house.policy
+        seconds = time.time() - opened
+        return Below(policy.controls, policy.footer, choices, self._modelled(seat), seconds)
+
+    async def _made(self, run_id: str, scratch: Path, outcome: Outcome) -> Made | None:
+        """What the run made for people, copied to where it waits for its post."""
+        terms = self.house.policy.out
+        if terms is None or outcome.kind != "answered":
+            return None
+        takes = self.house.limits(self.conversation.key.chat)
+        terms = replace(terms, max_files=min(terms.max_files, takes.files))
+        visible = visible_of(outcome.text)
+        return await asyncio.to_thread(
+            gather_made, visible, scratch, run_id, terms, takes.file_bytes
+        )
+
     async def _packed(
         self, request: PackRequest, facts: PackFacts, there: Sequence[Kept], scratch: Path
     ) -> tuple[PackRequest, ContextPack]:
@@ -223,6 +256,8 @@ class Table:
 
         ``there`` are the files of the conversation.
         """
+        if self._may_make(request):
+            request = replace(request, out_folder=str(scratch / OUT))
         pack = build_context_pack(request, facts)
         if not there:
             return request, pack
@@ -234,6 +269,12 @@ class Table:
         folder = str(scratch / FOLDER) if reads else ""
         request = replace(request, files=brought, files_folder=folder)
         return request, build_context_pack(request, facts)
+
+    def _may_make(self, request: PackRequest) -> bool:
+        """Whether the run has a folder for files for people: where it may write, with tools."""
+        traits = self._traits(request.participant)
+        able = request.permission != "plan" and (traits is None or traits.reads_files)
+        return able and self.house.policy.out is not None
 
     async def _request(self, step: Step, seat: Participant) -> PackRequest:
         table = self.turn.kind == "roundtable"

@@ -18,6 +18,7 @@ NEVER = ("MOOT__*", "SLACK_*", "DISCORD_*")
 """The chat platforms' tokens and our own settings: no rule can let them through."""
 
 MARK = "MOOT_RUN"
+OUT = "MOOT_FILES"
 _TOKEN_CHARS = 16  # shorter values are flags and numbers, which others may have as well
 
 

@@ -28,6 +28,8 @@ def prepare(plan: Spawn, task: EngineTask, env: dict[str, str]) -> Program | Out
         return Outcome("bad-config", detail=f"the project folder {plan.cwd} does not exist")
     try:
         Path(task.scratch).mkdir(mode=0o700, parents=True, exist_ok=True)
+        if task.out:
+            Path(task.out).mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, data in plan.files.items():
             target = Path(task.scratch, name)
             if target.parent != Path(task.scratch):

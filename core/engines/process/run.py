@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from core.engines.process import tree
 from core.engines.process.child import Child
-from core.engines.process.environment import bypass_proxy, child_environment
+from core.engines.process.environment import OUT, bypass_proxy, child_environment
 from core.engines.process.http import call
 from core.engines.process.program import Program, prepare
 from core.engines.process.shown import event_shown, outcome_shown
@@ -130,6 +130,8 @@ def _planned(
     env = child_environment(environ, engine.env_names, plan.env, task.run_id)
     for name in plan.unset:
         env.setdefault(name, "")
+    if task.out:
+        env[OUT] = task.out
     if task.pulls is not None:
         bypass_proxy(env, task.pulls.url)
     return prepare(plan, task, env)

@@ -41,11 +41,26 @@ class ConversationRow(Table):
     shared = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
     caught_up = BooleanField(default=True)  # False: its earlier messages are still to be read
     twin = IntegerField(default=0)
+    # Nothing can be posted there since then, and why; it is not tried before ``closed_until``.
+    closed_at = FloatField(null=True)
+    closed_until = FloatField(default=0.0, constraints=[SQL("DEFAULT 0")])
+    closed_times = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
+    closed_why = TextField(default="", constraints=[SQL("DEFAULT ''")])
     created_at = FloatField()
 
     class Meta:
         table_name = "conversation"
         indexes: ClassVar[Any] = ((("chat", "space", "channel", "root", "twin"), True),)
+
+
+# Mostly none.
+ConversationRow.add_index(
+    ConversationRow.index(
+        ConversationRow.id,
+        where=ConversationRow.closed_at.is_null(False),  # noqa: FBT003
+        name="conversation_closed",
+    )
+)
 
 
 class MessageRow(Table):
@@ -185,6 +200,8 @@ class OutboxRow(Table):
     error = TextField(default="")
     created_at = FloatField()
     sent_at = FloatField(null=True)
+    # What goes with it, and what of it could not: JSON (core.records.out_files). Emptied when sent.
+    files = TextField(default="[]", constraints=[SQL("DEFAULT '[]'")])
 
     class Meta:
         table_name = "outbox"
@@ -203,4 +220,8 @@ OutboxRow.add_index(
 )
 OutboxRow.add_index(
     OutboxRow.index(OutboxRow.message, where=(OutboxRow.message != 0), name="outbox_made_from")
+)
+# Whose files lie in the store: mostly nobody's.
+OutboxRow.add_index(
+    OutboxRow.index(OutboxRow.id, where=SQL("files != '[]'"), name="outbox_files")
 )
