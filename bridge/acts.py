@@ -19,6 +19,8 @@ from bridge.commands import (
     Next,
     Stop,
 )
+from bridge.duties import Role
+from bridge.languages import Languages
 from bridge.line import Line
 from bridge.recalls import Look as Recalling
 from bridge.recalls import Recalls
@@ -65,6 +67,7 @@ class IntakePolicy:
     line: Callable[[], Line] = Line
     rights: RightsRules = field(default_factory=RightsRules)
     recalls: Recalls = field(default_factory=Recalls)
+    languages: Languages = field(default_factory=Languages)
     memory: Callable[[], str] = str  # what is wrong with it, in a line; "": nothing
 
 
@@ -93,6 +96,7 @@ class Acts:
         self.skipped: list[tuple[int, Step]] = []
         self.ruled: list[tuple[str, int]] = []
         self.queued = self.owes = self.gone = False
+        self.language: tuple[tuple[str, str, str], str] | None = None  # chosen for a channel
         # At the host or memory, or what is still to be hidden, once it is committed.
         self.look: Look | Recalling | Hiding | None = None
 
@@ -189,13 +193,16 @@ class Acts:
             asker_key=self._key(),
             asker_trusted=author.trusted,
             permission=lowest(self.door.ceiling(author), permission),
+            by_bot=author.kind != "human",
             now=self.now,
             **turn,
         )
         self._queued(conversation, turn_id, turn["kind"])
         queued, purse = turns.get_turn(turn_id), self.policy.counting.purse
         if queued is None or not refuse(queued, purse, self.voice, self.now):
-            shown.lowered(self, conversation, permission, table=turn["kind"] == "roundtable")
+            if author.kind == "human":  # a bot's answers say so themselves
+                table = turn["kind"] == "roundtable"
+                shown.lowered(self, conversation, permission, table=table)
             return None
         self.owes = True
         return None if self.event.kind == "message" else Reply(NOTHING_LEFT)
@@ -301,6 +308,9 @@ class Acts:
     def stop(self, conversation: Conversation, waits: list[Turn]) -> Reply | None:
         """End turns now: the rows first, the processes right after the commit."""
         why = f"stopped by {self.event.author.name}"
+        waits, others = self._may_stop(waits)
+        if others and not waits:
+            self.door.check_role(self.event.author, self.event.key, Role.APPROVER)
         ended = [t for t in waits if turns.end_turn(t.id, "cancelled", why, self.now)]
         if not ended:
             return Reply("Nothing runs or waits here.")
@@ -312,6 +322,12 @@ class Acts:
             show_header(replace(turn, state="cancelled"), self.voice, self.now)
             decided(turn, "", self.voice, self.now)
         return None if self.event.kind == "message" else Reply("Stopped.")
+
+    def _may_stop(self, waits: list[Turn]) -> tuple[list[Turn], list[Turn]]:
+        """Those that this person may stop, and the others: what others asked, approvers stop."""
+        every = self.door.allows(self.event.author, self.event.key, Role.APPROVER)
+        mine = [turn for turn in waits if every or turn.asker_key == self._key()]
+        return mine, [turn for turn in waits if turn not in mine]
 
     def unquote(self, turn: Turn) -> None:
         """The question of ``turn`` was deleted: its header does not quote it any more."""
@@ -328,7 +344,7 @@ class Acts:
 
     def ask_which(self) -> Reply:
         """A stop at channel level: buttons for what runs and waits in this channel."""
-        found = self.waiting(None)
+        found, _ = self._may_stop(list(self.waiting(None)))
         if not found:
             return Reply("Nothing runs or waits in this channel.")
         buttons = tuple(

@@ -13,16 +13,18 @@ from pathlib import Path
 
 import structlog
 
-from bridge.access import Door
 from bridge.acts import IntakePolicy
 from bridge.capacity import capacity, purse_of
 from bridge.commands import Names
 from bridge.delivery import Delivery
+from bridge.doorkeeping import door_of
 from bridge.expiry import Expiry
+from bridge.handing import Handing
 from bridge.intake import Intake
 from bridge.keeping import kept_days, still_kept
+from bridge.languages import Languages
 from bridge.line import Line
-from bridge.load import LAST_RESORT, default_engine, load_engines, summary_by, usable
+from bridge.load import LAST_RESORT, SHIPPED, default_engine, load_engines, summary_by, usable
 from bridge.lock import writers_lock
 from bridge.progress import StatusMessages
 from bridge.projects import channels_of, project_of, recall_of
@@ -52,7 +54,7 @@ from core.model import (
     Said,
 )
 from core.ports import Chat
-from core.records import parked, usage
+from core.records import parked, spoken, usage
 from core.records.anew import Anew
 from core.records.eraser import Eraser
 from core.records.scrub import Scrubber
@@ -61,9 +63,12 @@ from core.redact import redact
 from core.sources.catalog import all_sources
 from core.sources.code.meaning import Meaning, of_this_host
 from core.sources.programs import end_leftovers
+from core.tongue import where_spoken
 from core.turns.house import FileTerms, House, Policy
 from core.turns.parking import others
+from core.turns.made import OutTerms
 from core.turns.rounds import posted
+from core.turns.shelf import Shelf
 
 log = structlog.get_logger()
 
@@ -88,12 +93,13 @@ async def running(
     settings: Settings,
     chats: Sequence[Chat],
     *,
-    also_allow: tuple[str, ...] = (),
+    owners: tuple[str, ...] = (),
     attended: bool = True,
 ) -> AsyncIterator[Moot]:
     """Moot at work with these chats (not yet listening) until the block ends.
 
-    ``attended``: there are people in them who can be asked.
+    ``attended``: there are people in them who can be asked. ``owners`` are admins beside those whom
+    the settings name.
 
     Raises:
         AlreadyRunning: another process uses the storage folder.
@@ -108,6 +114,10 @@ async def running(
         names = names_of(settings, engines, persona_folder)
         records = Records(folder / DATABASE)
         await records.open()
+        languages = Languages.of(settings)
+        languages.chosen.update(await records.do(spoken.chosen))
+        await asyncio.to_thread(languages.learn)
+        where_spoken(languages.at)
         status = StatusMessages(by_name)
         kept = kept_days(settings)
         pulls = Pulls(wanted=settings.pull.in_run)
@@ -116,17 +126,14 @@ async def running(
             markdown = redact(markdown)  # whatever is posted goes through here
             return by_name[chat].render(markdown, label) if chat in by_name else (markdown,)
 
-        door = Door(
-            (*settings.access.allow, *also_allow),
-            settings.permissions.approvers,
-            settings.permissions.at_most,
-        )
+        door = door_of(settings, owners)
 
         async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:
             said = still_kept(kept, key, await by_name[key.chat].thread(key, limit))
             # Files only of people who may use Moot.
             return tuple(
-                one if door.allows(one.author) else replace(one, attachments=()) for one in said
+                one if door.allows(one.author, key) else replace(one, attachments=())
+                for one in said
             )
 
         async def download(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:
@@ -146,6 +153,13 @@ async def running(
         )
         scrubber = Scrubber(records)
         eraser = Eraser(records, kept, on_gone=scrubber.wake)
+        shelf = Shelf(records, folder / "out")
+
+        def erased() -> None:
+            """An answer was erased as its post was sent."""
+            for one in (scrubber, shelf):
+                one.wake()
+
         delivery = Delivery(
             records,
             by_name,
@@ -155,12 +169,13 @@ async def running(
                 item, address(item.conversation.key, message_id), render, now
             ),
             partial(say_opened, ground=ground, render=render),
-            scrubber.wake,
+            erased,
+            Handing(shelf, render),
         )
 
         def gone() -> None:
             """Words are to leave the rows, the files, and what is indexed of them."""
-            for one in (eraser, scrubber, memory):
+            for one in (eraser, scrubber, memory, shelf):
                 one.wake()
 
         memory = Memory(records, folder, memory_terms(settings))
@@ -172,6 +187,8 @@ async def running(
             voice=render,
             history=history,
             download=download,
+            limits=lambda chat: by_name[chat].limits,
+            shelf=shelf,
             near=memory.near,
             project_of=ground.project_of,
             channels_of=ground.channels_of,
@@ -205,6 +222,7 @@ async def running(
             replace(
                 _intake_policy(settings, names, default, found, ground, house, worker.line),
                 memory=memory.unwell,
+                languages=languages,
             ),
             render,
             on_turn=worker.wake,
@@ -240,6 +258,7 @@ async def running(
                     Anew(records).run(),
                     eraser.run(),
                     expiry.run(),
+                    shelf.run(),
                 )
                 loops = [group.create_task(work) for work in works]
                 try:
@@ -331,6 +350,9 @@ def _policy(settings: Settings, persona_folder: Path, *, attended: bool) -> Poli
     return Policy(
         terms=terms_of(settings),
         sessions=context.sessions,
+        controls=settings.chat.controls,
+        footer=settings.chat.footer,
+        own_engines=frozenset(settings.engines.named) - SHIPPED,
         max_per_message_chars=context.max_per_message_chars,
         history_messages=context.history_messages,
         max_followups=settings.pull.max_followups,
@@ -346,6 +368,13 @@ def _policy(settings: Settings, persona_folder: Path, *, attended: bool) -> Poli
             int(settings.attachments.max_file_mb * 1_000_000),
             settings.attachments.max_files,
             int(settings.attachments.max_total_mb * 1_000_000),
+        ),
+        out=OutTerms(
+            settings.storage.dir / "out",
+            int(settings.attachments.max_file_mb * 1_000_000),
+            settings.attachments.max_files,
+            int(settings.attachments.max_total_mb * 1_000_000),
+            settings.chat.file_over_lines,
         ),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bridge.access import Door
+from bridge.duties import Role
 from core.markup.measure import well_formed
 from core.model import ChatEvent
 from core.records import messages, places
@@ -16,7 +17,9 @@ def words_matter(event: ChatEvent, door: Door) -> bool:
     """Whether they may be kept or told: what is neither costs no looking for secrets."""
     if event.kind == "message" and not (event.mentions_us or event.direct):
         return messages.find_conversation(event.key) is not None
-    return event.kind not in ("command", "form") or door.allows(event.author)
+    return event.kind not in ("command", "form") or door.allows(
+        event.author, event.key, Role.VIEWER
+    )
 
 
 def in_unicode(event: ChatEvent) -> ChatEvent:

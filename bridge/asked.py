@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.answers import Values, answer_form, how_to_answer, read_answers, typed_answers
 from bridge.asked_commands import AskedIntention, Decide, Requests, Revoke
+from bridge.duties import Role
 from core.errors import BadInput, NotAllowed
 from core.model import (
     Asked,
@@ -161,9 +162,9 @@ class AskedActs:
     def _may_decide(self, asked: Asked) -> None:
         """Leave is given by those who may; a question may be answered by all who may ask one."""
         door = self._acts.door
-        door.check(self._event.author)
+        door.check_role(self._event.author, self._event.key, Role.RUNNER)
         if asked.request.kind == "permission":
-            door.check_decides(self._event.author)
+            door.check_decides(self._event.author, self._event.key)
 
     def _still(self, asked: Asked) -> None:
         if asked.state != "waiting":
@@ -229,7 +230,7 @@ class AskedActs:
 
     def _revoke(self, number: int, conversation: Conversation | None) -> Reply:
         acts = self._acts
-        acts.door.check_decides(self._event.author)
+        acts.door.check_decides(self._event.author, self._event.key)
         grants = rows.grants_in(self._here(conversation))
         if not grants:
             raise BadInput("Nothing is allowed for a session here.")

@@ -1,7 +1,7 @@
 """``!forget``: who may have what forgotten, and how it is confirmed. Inside intake's transaction.
 
 Everybody who may use Moot may forget what they said and what agents answered to them; a thread, who
-began it; anything, those whom ``[permissions] approvers`` names. More than one message is
+began it; anything, those whom ``[access] approvers`` names. More than one message is
 confirmed with a button, which asks for the same right again.
 """
 
@@ -28,15 +28,15 @@ VERB = "forget"
 _PRESSED = re.compile(r"(message|thread|person):([^\s]{1,70})")
 NOT_YOURS = (
     "There is no such message that you may have forgotten: it must be yours, or an answer to you. "
-    "For those of others ask somebody whom `[permissions] approvers` in moot.toml names."
+    "For those of others ask somebody whom `[access] approvers` in moot.toml names."
 )
 NOT_YOUR_THREAD = (
-    "A thread is forgotten by whoever began it, or by somebody whom `[permissions] approvers` in "
+    "A thread is forgotten by whoever began it, or by somebody whom `[access] approvers` in "
     "moot.toml names. `!forget me` forgets what you said yourself."
 )
 NOT_THEIRS = (
     "What somebody else said is forgotten by themselves (`!forget me`), or by somebody whom "
-    "`[permissions] approvers` in moot.toml names."
+    "`[access] approvers` in moot.toml names."
 )
 ONLY_HERE = "The chat itself keeps its messages: delete them there, too."
 NOTHING = "There is nothing that stands of it: it was forgotten already, or never kept."
@@ -176,8 +176,8 @@ class ForgetActs:
             BadInput: not this person; the same words whether or not there is such a thing.
         """
         door, author = self._acts.door, self._acts.event.author
-        door.check(author)
-        approver = door.erases(author)
+        door.check(author, self._key, VERB)
+        approver = door.erases(author, self._key)
         match target.of:
             case "message":
                 place = forgetting.place_of(int(target.which))

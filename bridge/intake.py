@@ -18,9 +18,9 @@ from bridge.acts import Acts, IntakePolicy, one_line
 from bridge.answers import FORM as ANSWER_FORM
 from bridge.arrivals import bare_word, in_unicode, note_place, words_matter
 from bridge.asked import AskedActs, asks_no_more, filled_in
+from bridge.bots import ask_for_bot, is_addressed
 from bridge.buttons import press
 from bridge.commands import (
-    MISSPELT,
     Ask,
     Convene,
     NoTopic,
@@ -29,6 +29,7 @@ from bridge.commands import (
     platform_command,
     typed_command,
 )
+from bridge.duties import Role, pressed, verb_of
 from bridge.forget_acts import Hiding, hide
 from bridge.forms import TOPIC, how_to_type, read_roundtable, refusal, roundtable_form
 from bridge.offers import form_button, wanted_by
@@ -38,6 +39,7 @@ from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
 from core.records import changes, erasure, messages, outbox, places, turns
 from core.records.thread import CannotWrite, Records
+from core.tongue import speaking
 from core.words import literal
 
 log = structlog.get_logger()
@@ -88,8 +90,9 @@ class Intake:
 
     async def accept(self, event: ChatEvent) -> Reply | None:
         """Take ``event`` in durably; when this returns, it is a row or it changed nothing."""
-        reply = await self._accept(event)
-        return reply and reply_without_secrets(reply)
+        with speaking(self._policy.languages.of_key(event.key)):
+            reply = await self._accept(event)
+            return reply and reply_without_secrets(reply)
 
     async def _accept(self, event: ChatEvent) -> Reply | None:
         event = in_unicode(event)
@@ -122,6 +125,8 @@ class Intake:
 
     def _tell(self, acts: Acts) -> None:
         """Wake whoever has something to do now."""
+        if acts.language is not None:
+            self._policy.languages.note(*acts.language)
         if acts.stopped:
             self._on_stop(tuple(acts.stopped))
         for turn_id, step in acts.skipped:
@@ -215,22 +220,14 @@ class _Taken:
     def _message(self) -> None:
         event = self.event
         known = messages.find_conversation(event.key)
-        engaged = bool(known and known.engaged)
         typed = typed_command(event.text)
-        if event.author.kind != "human":
-            addressed = False
-        elif event.mentions_us or event.direct:
-            addressed = True
-        else:
-            # A command is ours, whoever is named in it; a question may be for those who are.
-            commands = typed is not None and typed[0] != MISSPELT and event.text.startswith("!")
-            to_others = event.mentions_others and not commands
-            addressed = engaged and event.in_thread and not to_others
+        addressed = is_addressed(event, known, self.intake.door)
         if (addressed or known) and changes.stays_out(event, known.id if known else 0):
             return
         to_us_by_name = event.mentions_us or event.direct
-        allowed = self.intake.door.allows(event.author)
-        if not addressed or not (to_us_by_name or allowed):
+        held = self.intake.door.role(event.author, event.key)
+        allowed = held >= Role.RUNNER  # whose words may command an agent
+        if not addressed or not (to_us_by_name or allowed or (held and typed)):
             if known:
                 messages.add_event(known.id, event, addressed=False, admitted=allowed)
             return
@@ -247,11 +244,15 @@ class _Taken:
         self.settled = True
         if not news:
             return
+        if event.author.kind != "human":
+            ask_for_bot(self.acts, conversation, message_id)
+            return
         try:
-            self.intake.door.check(event.author)
-            places.set_engaged(conversation.id)
+            self.intake.door.check_role(event.author, event.key, Role.VIEWER)
             command, text = typed or bare_word(event) or ("ask", event.text)
             intention = parse(command, text, self.policy.names)
+            self.intake.door.check(event.author, event.key, verb_of(intention))
+            places.set_engaged(conversation.id)
             reply = self.acts.act(intention, conversation, message_id)
         except NoTopic as error:
             reply = Reply(str(error), (form_button(error.said, message_id),))
@@ -277,7 +278,7 @@ class _Taken:
             event.key, event.message_id, event.text, self.now, event.attachments
         )
         turn = turns.of_prompt(message_id) if message_id else None
-        if not message_id or turn is None or not self.intake.door.allows(event.author):
+        if not message_id or turn is None or not self.intake.door.allows(event.author, event.key):
             return
         command, text = typed_command(event.text) or bare_word(event) or ("ask", event.text)
         try:
@@ -311,9 +312,10 @@ class _Taken:
         if not messages.first_time(event.event_id, self.now):
             return None
         try:
-            self.intake.door.check(event.author)
+            self.intake.door.check_role(event.author, event.key, Role.VIEWER)
             command, text = platform_command(event.command, event.text)
             intention = parse(command, text, self.policy.names)
+            self.intake.door.check(event.author, event.key, verb_of(intention))
             if isinstance(intention, Ask | Convene):
                 return self._start_by_command(intention)
             conversation = self._conversation_here()
@@ -333,7 +335,7 @@ class _Taken:
         """A form that was sent. It counts once; one with errors did not count and comes again."""
         event = self.event
         try:
-            self.intake.door.check(event.author)
+            self.intake.door.check(event.author, event.key, f"form {event.command}")
         except NotAllowed as error:
             return self.refused(str(error))
         if event.command == ANSWER_FORM:
@@ -396,9 +398,9 @@ class _Taken:
             return None
         verb, _, argument = self.event.text.partition(":")
         try:
+            self.intake.door.check(self.event.author, self.event.key, pressed(self.event.text))
             if verb == "req":
                 return AskedActs(self.acts).press(argument)
-            self.intake.door.check(self.event.author)
             if verb in terminals.VERBS:
                 return self.policy.terminals.press(self.acts, verb, argument)
             if verb in recalls.VERBS:

@@ -50,8 +50,8 @@ def limit_checks(settings: Settings, default: str) -> list[Check]:
     ]
     modes = ", ".join(channels) or "no channel has one of its own: as its project, else plan"
     most = ", ".join(f"{name}: {mode}" for name, mode in permissions.at_most.items())
-    deciding = ", ".join(permissions.approvers)
-    deciding = deciding or "every member who may use Moot and is not held to plan"
+    deciding = ", ".join(settings.access.approvers) or "admins only"
+    deciding = deciding.replace("*", "every member who may ask and is not held to plan")
     waits = permissions.answer_within_s
     within = f"denied after {waits:.0f} s" if waits else "a request waits until somebody decides"
     return [

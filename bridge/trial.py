@@ -38,7 +38,7 @@ async def open_room(settings: Settings) -> int:
     adopt_orphans()
     room = Room(settings.storage.dir / "console")
     chat = ConsoleChat(room)
-    async with room, running(settings, [chat], also_allow=OWNER) as moot:
+    async with room, running(settings, [chat], owners=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, _ready))
         try:
             app = RoomApp(room, chat, lambda channel: banner(moot, channel, chat.me))
@@ -64,7 +64,7 @@ async def ask_once(settings: Settings, question: str) -> int:
     chat = ConsoleChat(room)
     ends: list[str] = []
     # Whoever runs a script is not there to be asked.
-    async with room, running(settings, [chat], also_allow=OWNER, attended=False) as moot:
+    async with room, running(settings, [chat], owners=OWNER, attended=False) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, lambda: None))
 
         async def answered(root: str) -> None:

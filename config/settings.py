@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
+    AfterValidator,
     Field,
     ValidationError,
     field_validator,
@@ -25,12 +26,14 @@ from pydantic_settings import (
 )
 from pydantic_settings.exceptions import SettingsError as Unreadable
 
+from config.bots import BotEntry, checked
 from config.tables import (
     CHANNEL,
     Access,
     Attachments,
     BudgetEntry,
     Channel,
+    ChannelAccess,
     ChatSettings,
     Context,
     Discord,
@@ -95,6 +98,7 @@ class Settings(BaseSettings):
     roundtable: Roundtable
     projects: dict[str, Project] = Field(default_factory=dict)
     channels: dict[str, Channel] = Field(default_factory=dict)
+    bots: Annotated[dict[str, BotEntry], AfterValidator(checked)] = Field(default_factory=dict)
 
     @field_validator("channels")
     @classmethod
@@ -298,7 +302,10 @@ def _unknown(table: str, rest: list[str]) -> tuple[str, Iterable[str]]:
     if table == "budgets":
         return rest[-1], BudgetEntry.model_fields
     if table == "channels":
-        return rest[-1], Channel.model_fields
+        inside = ChannelAccess if len(rest) > 2 else Channel
+        return rest[-1], inside.model_fields
+    if table == "bots":
+        return rest[-1], BotEntry.model_fields
     if table == "roundtable" and rest[0] == "presets":
         return rest[-1], Preset.model_fields
     section = Settings.model_fields[table].annotation

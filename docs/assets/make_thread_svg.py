@@ -79,7 +79,7 @@ async def draw(folder: Path) -> str:
     logs.set_up("warning", folder / "log")
     room = Room(folder / "room")
     chat = ConsoleChat(room, "kim")
-    async with room, running(settings, [chat], also_allow=OWNER) as moot:
+    async with room, running(settings, [chat], owners=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, lambda: None))
         app = RoomApp(room, chat, lambda _channel: ())
         async with app.run_test(size=SIZE) as pilot:

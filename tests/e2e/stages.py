@@ -194,6 +194,5 @@ def discord_stage(world: LoopbackDiscord, folder: Path, more: Mapping[str, Any])
     carol = world.person("carol")
     settings = discord_product.settings(world, **more)
     people = [f"discord:{person.id}" for person in (world.alice, world.bob)]
-    settings["access"] = {"allow": [*people, f"discord:{carol.id}"]}
-    settings["permissions"] = {"approvers": people, **settings.get("permissions", {})}
+    settings["access"] = {"allow": [*people, f"discord:{carol.id}"], "approvers": people}
     return OnDiscord(world, Product(folder, settings, discord_product.env(world)), carol)

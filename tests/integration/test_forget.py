@@ -263,10 +263,12 @@ async def test_only_ones_own_and_the_same_words_for_what_there_is_not(room: Room
 
 async def test_without_named_approvers_nobody_may_forget_others(room: Room) -> None:
     door = Door(("*", "slack:ULee"), ())
-    assert not door.erases(LEE)
-    assert not Door(("*",), ("*",)).erases(GUS)
-    assert Door(("*",), ("*",)).erases(LEE)
-    assert not Door((), ("slack:ULee",)).erases(LEE)
+    key = ConversationKey("slack", "T", "C", "")
+    assert not door.erases(LEE, key)
+    assert not Door(("*",), ("*",)).erases(GUS, key)
+    assert not Door(("*",), ("*",)).erases(LEE, key)  # "*" names nobody
+    assert Door((), ("slack:ULee",)).erases(LEE, key)
+    assert Door((), (), admins=("slack:ULee",)).erases(LEE, key)
 
 
 async def test_an_answer_belongs_to_who_asked(room: Room) -> None:

@@ -4,8 +4,9 @@ import pytest
 
 from bridge.access import Door
 from core.errors import NotAllowed
-from core.model import Author
+from core.model import Author, ConversationKey
 
+HERE = ConversationKey("slack", "T", "C1", "1")
 KIM = Author("U1", "Kim", grants=("slack:U1",))
 GUEST = Author("U2", "Guest", grants=("slack:U2",), trusted=False)
 ROLE = Author("42", "Lee", grants=("discord:42", "discord:7:role:9"))
@@ -28,13 +29,13 @@ BOT = Author("B1", "ci", kind="bot", grants=("slack:B1",))
     ],
 )
 def test_door(allow, who, open_):
-    assert Door(allow).allows(who) is open_
+    assert Door(allow).allows(who, HERE) is open_
 
 
 def test_a_closed_door_says_whom_to_add():
     with pytest.raises(
         NotAllowed, match=r'Nobody is on the list yet.*"slack:U1" to \[access\] allow'
     ):
-        Door(()).check(KIM)
+        Door(()).check(KIM, HERE, "ask")
     with pytest.raises(NotAllowed, match=r'"\*" does not cover them.*"slack:U2"'):
-        Door(("*",)).check(GUEST)
+        Door(("*",)).check(GUEST, HERE, "ask")

@@ -18,8 +18,9 @@ at_once = 3
 path = "/nope/gemini"
 [engines.codex]
 args = ["--no-such"]
-[permissions]
+[access]
 approvers = ["slack:U1"]
+[permissions]
 at_most = { "*" = "ask" }
 [channels."slack:C1"]
 permission = "full"

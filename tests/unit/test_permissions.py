@@ -8,7 +8,7 @@ from bridge.access import Door
 from bridge.commands import Names, parse
 from bridge.options import parse_permission
 from core.errors import BadInput, NotAllowed
-from core.model import Author
+from core.model import Author, ConversationKey
 from core.permissions import ceiling, held_to, lowest
 
 ALL = frozenset(("plan", "ask", "edit", "full"))
@@ -67,6 +67,9 @@ def test_an_engine_is_held_to_the_most_that_it_can_below(wanted, able, held):
     assert held_to(wanted, able) == held
 
 
+HERE = ConversationKey("slack", "T", "C", "1")
+
+
 def person(*grants: str, trusted: bool = True, kind: str = "human") -> Author:
     return Author("U1", "Kim", kind=kind, grants=grants, trusted=trusted)  # type: ignore[arg-type]
 
@@ -74,28 +77,29 @@ def person(*grants: str, trusted: bool = True, kind: str = "human") -> Author:
 @pytest.mark.parametrize(
     ("approvers", "at_most", "author", "may"),
     [
-        ((), {}, person("slack:U1"), True),
-        ((), {}, person("slack:U1", trusted=False), False),  # named, but a guest
-        ((), {"slack:U1": "edit"}, person("slack:U1", trusted=False), True),
-        ((), {"slack:U1": "plan"}, person("slack:U1"), False),
-        ((), {"slack:U1": "ask"}, person("slack:U1"), True),
+        ((), {}, person("slack:U1"), False),  # nobody, and no longer everybody
+        (("*",), {"slack:U1": "edit"}, person("slack:U1", trusted=False), False),
+        (("slack:U1",), {}, person("slack:U1", trusted=False), True),  # a guest who is named
+        (("*",), {"slack:U1": "plan"}, person("slack:U1"), False),
+        (("*",), {"slack:U1": "ask"}, person("slack:U1"), True),
+        (("*",), {}, person("slack:U4"), False),  # "*" lets nobody in
         (("slack:U2",), {}, person("slack:U1"), False),
         (("slack:U1",), {"slack:U1": "plan"}, person("slack:U1"), True),
         (("*",), {}, person("slack:U1"), True),
         (("*",), {}, person("slack:U1", trusted=False), False),
         (("discord:9:role:1",), {}, person("slack:U1", "discord:9:role:1"), True),
-        ((), {}, person("slack:U1", kind="bot"), False),
+        (("*",), {}, person("slack:U1", kind="bot"), False),
         (("slack:U1",), {}, person("slack:U1", kind="agent"), False),
-        (("slack:U3",), {}, person("slack:U3"), False),  # may not use Moot at all
+        (("slack:U3",), {}, person("slack:U3"), True),  # a higher role has what is below it
     ],
 )
 def test_who_may_decide(approvers, at_most, author, may):
     door = Door(("slack:U1",), approvers, at_most)
     if may:
-        door.check_decides(author)
+        door.check_decides(author, HERE)
     else:
         with pytest.raises(NotAllowed):
-            door.check_decides(author)
+            door.check_decides(author, HERE)
 
 
 def test_a_question_may_ask_for_less():

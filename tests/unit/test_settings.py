@@ -40,7 +40,7 @@ def test_every_key_is_in_default_toml():
     listed = tomllib.loads(files("config").joinpath("default.toml").read_text("utf-8"))
     secret = {"bot_token", "app_token", "signing_secret", "token", "embedder_key"}
     for name, field in Settings.model_fields.items():
-        if name in ("projects", "engines", "channels", "budgets"):
+        if name in ("projects", "engines", "channels", "budgets", "bots"):
             continue
         keys = set(field.annotation.model_fields) - secret
         assert keys == set(listed[name]), name
@@ -122,7 +122,11 @@ def test_a_token_switches_its_chat_on(monkeypatch):
             "'slack:C1' is listed by both 'a' and 'b'",
         ),
         ("[permissions]\nroundtable = 'root'", "'plan', 'ask', 'edit' or 'full'"),
-        ("[permissions]\napprovers = ['Kim']", "[permissions] approvers: 'Kim' is not of"),
+        ("[access]\napprovers = ['Kim']", "[access] approvers: 'Kim' is not of"),
+        ("[access]\nadmins = ['*']", '"*" makes nobody one'),
+        ("[permissions]\napprovers = ['slack:U1']", "[access] approvers now"),
+        ("[channels.'slack:C1'.access]\nallow = ['#dev']", "slack:C1.access.allow: '#dev' is not"),
+        ("[channels.'slack:C1'.access]\nalow = []", "did you mean allow?"),
         ("[permissions.at_most]\nkim = 'edit'", "[permissions] at_most: 'kim' is not of"),
         ("[permissions]\nanswer_within = 3", "did you mean answer_within_s?"),
         ("[channels.'slack:C1']\npermission = 'write'", "[channels] slack:C1.permission"),
