@@ -9,17 +9,19 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from core.errors import ChatBusy, ChatRefused, ChatUnsure, MootError
-from core.model import ConversationKey, Outgoing, Post, Posted
+from bridge.handing import Handing, Lost
+from bridge.refusals import Refusals
+from core.errors import ChatBusy, ChatRefused, ChatUnsure
+from core.model import Outgoing, Post, Posted
 from core.ports import Chat
-from core.records import erasure, messages, outbox, runs
+from core.records import closed, erasure, outbox
 from core.records.thread import Records
-from core.words import literal
 
 log = structlog.get_logger()
 
 POLL_S = 5.0
 CALL_DEADLINE_S = 60.0
+UPLOAD_S = 180.0  # more, for files
 MAX_WAIT_S = 300.0
 MAX_ATTEMPTS = 20  # about an hour of a platform that does not answer
 
@@ -30,7 +32,8 @@ class Delivery:
     ``on_posted`` is told each post that has its id (progress edits the status message);
     ``on_sent`` and ``on_opened``, in the transaction that marks it, that a post was sent and that
     it opened a conversation's thread, or why it never will. ``on_gone`` is told that an answer was
-    erased, since a post of it was deleted before it was marked as sent.
+    erased, since a post of it was deleted before it was marked as sent. ``handing`` brings the
+    files of posts; without it none are sent.
     """
 
     def __init__(
@@ -42,14 +45,16 @@ class Delivery:
         on_sent: Callable[[Outgoing, str, float], object],
         on_opened: Callable[[int, str, float], object],
         on_gone: Callable[[], None] = lambda: None,
+        handing: Handing | None = None,
     ) -> None:
+        self._handing = handing
         self._records = records
         self._chats = chats
-        self._render = render
         self._on_posted = on_posted
         self._on_sent = on_sent
         self._on_opened = on_opened
         self._on_gone = on_gone
+        self._refusals = Refusals(records, chats, render, on_opened)
         self._wake = asyncio.Event()
         self._draining: set[int] = set()
 
@@ -114,7 +119,7 @@ class Delivery:
             return False
         log.debug("post.sending", attempt=item.attempts, **bound)
         try:
-            async with asyncio.timeout(CALL_DEADLINE_S):
+            async with asyncio.timeout(CALL_DEADLINE_S + (UPLOAD_S if item.files else 0.0)):
                 posted = await self._act(chat, item)
         except ChatBusy as busy:
             wait_s = min(max(busy.retry_after_s, 0.05), MAX_WAIT_S)
@@ -130,21 +135,30 @@ class Delivery:
             return await self._unsure(item, type(error).__name__, bound)
         log.debug("post.sent", **bound)
         root = posted.root if item.op == "post" and not item.conversation.opened else None
-        gone = await self._records.insist(self._sent, item, posted.message_id, root, time.time())
+        lost = await self._handing.lost(item, posted) if self._handing else ()
+        gone = await self._records.insist(self._sent, item, posted, root, lost, time.time())
         log.debug("post.marked", **bound)
+        if self._handing:
+            self._handing.swept(item)
         if gone:
             self._on_gone()
         if item.op == "post":
             self._on_posted(item, posted.message_id)
         return True
 
-    def _sent(self, item: Outgoing, message_id: str, root: str | None, now: float) -> bool:
+    def _sent(
+        self, item: Outgoing, posted: Posted, root: str | None, lost: tuple[Lost, ...], now: float
+    ) -> bool:
         """The platform has it; its place, and a thread that it opened, may be news elsewhere.
 
         Whether it was deleted there already, and its answer is erased.
         """
+        message_id = posted.message_id
         outbox.mark_sent(item.id, message_id, root, now)
+        if self._handing:
+            self._handing.sent(item, lost, now)
         if item.op == "post":
+            closed.opened(item.conversation.id)
             self._on_sent(item, message_id, now)
         if root is not None:
             self._on_opened(item.conversation.id, "", now)
@@ -162,6 +176,7 @@ class Delivery:
             title=item.title,
             tried_at=item.tried_at,
             known_ids=item.known_ids,
+            files=await self._handing.ready(item) if self._handing else (),
         )
         match item.op:
             case "post":
@@ -187,57 +202,5 @@ class Delivery:
     async def _refused(
         self, item: Outgoing, refused: ChatRefused, bound: dict[str, object]
     ) -> bool:
-        """Kept as dead with the reason; an answer that is lost to the thread is said there once.
-
-        Where that cannot be said either, whoever asked is told alone.
-        """
         log.warning("post.refused", why=str(refused), code=refused.code, **bound)
-        place = item.conversation
-        alone = None
-        if item.kind == "notice" and item.op == "post" and item.run_id and not place.direct:
-            alone = await self._asker_alone(item)
-
-        def write() -> None:
-            outbox.mark_dead(item.id, f"{refused.code} {refused}".strip())
-            if item.kind == "answer" and item.op == "post":
-                say = f"⚠️ A part of the answer could not be posted here: {refused}"
-                texts = self._render(place.key.chat, say)
-                if not outbox.says_already(place.id, texts[0], item.run_id):
-                    outbox.add_post(
-                        place.id, "notice", texts, run_id=item.run_id or None, now=time.time()
-                    )
-            if alone is not None:
-                self._owe_note(*alone, refused)
-            if item.kind == "header" and not place.opened:
-                self._on_opened(place.id, str(refused), time.time())
-
-        await self._records.do(write)
-        return True
-
-    async def _asker_alone(self, item: Outgoing) -> tuple[ConversationKey, int, str] | None:
-        """Where whoever asked can be told alone, with the turn and what was asked."""
-        asked = await self._records.do(runs.asked_in, item.run_id)
-        if asked is None:
-            return None
-        turn_id, asker, prompt = asked
-        chat, _, person = asker.partition(":")
-        try:
-            async with asyncio.timeout(CALL_DEADLINE_S):
-                key = await self._chats[chat].direct(person)
-        except (MootError, TimeoutError) as error:
-            log.warning("asker.not_told", turn=turn_id, why=str(error) or "no answer in time")
-            return None
-        return None if key is None else (key, turn_id, prompt)
-
-    def _owe_note(
-        self, key: ConversationKey, turn_id: int, prompt: str, refused: ChatRefused
-    ) -> None:
-        """Say to whoever asked that nothing can be posted where they asked; once a turn."""
-        now = time.time()
-        alone = messages.open_conversation(key, direct=True, in_thread=False, now=now)
-        if outbox.told_of(alone.id, turn_id):
-            return
-        what = f"“{literal(prompt)}”" if prompt else "something that was deleted"
-        say = f"⚠️ You asked me {what}, and nothing can be posted there: {refused}"
-        texts = self._render(key.chat, say)
-        outbox.add_post(alone.id, "notice", texts, turn_id=turn_id, now=now)
+        return await self._refusals.settle(item, refused)

@@ -40,8 +40,13 @@ class ChatUnsure(MootError):
 
 
 class ChatRefused(MootError):
-    """The platform said no, and would again; ``code`` is its own word for why."""
+    """The platform said no, and would again; ``code`` is its own word for why.
 
-    def __init__(self, why: str, code: str = "") -> None:
+    ``closed``: it is about the place, not about what was to be done there: nothing can be posted
+    until the place changes (an archived channel, a locked thread, a right taken away).
+    """
+
+    def __init__(self, why: str, code: str = "", *, closed: bool = False) -> None:
         super().__init__(why)
         self.code = code
+        self.closed = closed

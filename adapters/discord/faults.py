@@ -20,6 +20,9 @@ UNKNOWN_CHANNEL, UNKNOWN_MESSAGE = 10003, 10008
 EDITED_TOO_OFTEN = 30046
 WRONG_CHANNEL_TYPE, SYSTEM_MESSAGE = 50024, 50021
 THREAD_EXISTS, THREAD_LOCKED = 160004, 160005
+# About the place, or about us everywhere: nothing can be posted until that changes. No access, no
+# direct messages with this person, no permission, the thread is locked, too many open threads.
+CLOSED = frozenset((50001, 50007, 50013, THREAD_LOCKED, 160006))
 
 _WORDS = {
     10003: "The channel or thread is gone.",
@@ -39,10 +42,12 @@ _WORDS = {
 def refusal(error: discord.HTTPException) -> ChatRefused:
     """Discord said no, and would again."""
     if error.status == 401:
-        return ChatRefused("Discord refuses the token; set MOOT__DISCORD__TOKEN anew.", "401")
+        return ChatRefused(
+            "Discord refuses the token; set MOOT__DISCORD__TOKEN anew.", "401", closed=True
+        )
     code = LOCKED if error.code == THREAD_LOCKED else str(error.code or error.status)
     words = _WORDS.get(error.code) or f"Discord refused it: {error.text or error.status}"
-    return ChatRefused(words, code)
+    return ChatRefused(words, code, closed=error.code in CLOSED)
 
 
 @asynccontextmanager

@@ -43,7 +43,15 @@ class Poster:
     # --- sending -------------------------------------------------------------------------
 
     async def post(self, key: ConversationKey, post: Post) -> Posted:
-        """See ``Chat.post``."""
+        """See ``Chat.post``. A channel that was deleted takes nothing, which is said as such."""
+        try:
+            return await self._post(key, post)
+        except ChatRefused as refused:
+            if refused.code != str(faults.UNKNOWN_CHANNEL):
+                raise
+            raise ChatRefused(str(refused), refused.code, closed=True) from refused
+
+    async def _post(self, key: ConversationKey, post: Post) -> Posted:
         earlier = post.tried_at if post.tried_at is not None else self._tried.get(post.nonce)
         self._remember(self._tried, post.nonce, earlier or time.time())
         async with answered():

@@ -27,6 +27,26 @@ UNSURE = frozenset(("internal_error", "fatal_error", "service_unavailable", "req
 BAD_LAYOUT = frozenset(
     ("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "invalid_attachments")
 )
+# About the place, or about us everywhere: nothing can be posted until that changes.
+CLOSED = frozenset(
+    (
+        "is_archived",
+        "not_in_channel",
+        "channel_not_found",
+        "restricted_action",
+        "restricted_action_read_only_channel",
+        "restricted_action_thread_only_channel",
+        "restricted_action_thread_locked",
+        "restricted_action_non_threadable_channel",
+        "ekm_access_denied",
+        "invalid_auth",
+        "not_authed",
+        "token_revoked",
+        "token_expired",
+        "account_inactive",
+        "missing_scope",
+    )
+)
 GONE = frozenset(("thread_not_found", "message_not_found", "cannot_reply_to_message"))
 WHY = {
     "is_archived": "The channel is archived; un-archive it, or ask in another one.",
@@ -38,6 +58,8 @@ WHY = {
     "cant_update_message": "Only my own messages can be changed.",
     "edit_window_closed": "The workspace does not let messages be edited any more after this time.",
     "msg_too_long": "The message is too long for Slack.",
+    "restricted_action_read_only_channel": "Only some may post in this channel; ask an admin.",
+    "restricted_action_thread_locked": "The thread is locked; an admin can unlock it.",
     "restricted_action": "The workspace's settings do not let me post here; ask an admin.",
     "invalid_auth": "Slack refuses the bot token; copy it again from the app's page.",
     "not_authed": "No bot token was sent; set MOOT__SLACK__BOT_TOKEN.",
@@ -82,6 +104,7 @@ class Api:
     def __init__(self, token: str, base_url: str = "", session: Any = None) -> None:
         more = {"base_url": base_url} if base_url else {}
         # No retry handlers: the SDK's own one sends again after a cut, and posts appear twice.
+        self._busy: dict[tuple[str, str], float] = {}
         self.client = AsyncWebClient(
             token=token or None, retry_handlers=[], logger=sdk_logger, session=session, **more
         )
@@ -109,11 +132,16 @@ class Api:
     ) -> tuple[Mapping[str, Any], Mapping[str, str]]:
         """As ``call``, with the answer's headers (``x-oauth-scopes``)."""
         data = {k: _form(v) for k, v in args.items() if v is not None}
+        limit = (method, str(data.get("channel") or ""))
+        self._heed(limit)
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await self.client.api_call(method, data=data)
         except SlackApiError as error:
-            raise _translated(method, error.response) from error
+            failure = _translated(method, error.response)
+            if isinstance(failure, ChatBusy):
+                self._busy[limit] = time.monotonic() + failure.retry_after_s
+            raise failure from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ChatUnsure(
                 f"No answer from Slack to {method} ({type(error).__name__})."
@@ -122,6 +150,19 @@ class Api:
             raise ChatUnsure(f"Something else than Slack answered {method}.") from error
         fields = answer.data if isinstance(answer.data, dict) else {}
         return fields, answer.headers
+
+    def _heed(self, limit: tuple[str, str]) -> None:
+        """Limits are per method and channel: whoever is told to wait holds up nobody else.
+
+        Raises:
+            ChatBusy: Slack asked to wait, a moment ago; it is not asked again before that is over.
+        """
+        now = time.monotonic()
+        left_s = self._busy.get(limit, now) - now
+        if left_s > 0:
+            raise ChatBusy(left_s)
+        if self._busy:
+            self._busy = {one: until for one, until in self._busy.items() if until > now}
 
     async def respond(self, url: str, message: dict[str, Any], timeout_s: float) -> None:
         """Post to the ``response_url`` that came with an interaction. Raises as ``call``."""
@@ -158,11 +199,11 @@ def _translated(method: str, answer: Any) -> ChatBusy | ChatUnsure | ChatRefused
     if code == "missing_scope":
         needed = str(fields.get("needed") or "a scope")
         why = f"The app lacks the scope {needed}; add it on the app's page and re-install the app."
-        return ChatRefused(why, code)
+        return ChatRefused(why, code, closed=True)
     why = WHY.get(code, f"Slack refused {method}: {code}.")
     if method == "apps.connections.open":  # the one call that is made with the other token
         why = why.replace("bot token", "app token").replace("BOT_TOKEN", "APP_TOKEN")
-    return ChatRefused(why, code)
+    return ChatRefused(why, code, closed=code in CLOSED)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:

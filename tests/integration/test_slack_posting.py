@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 
@@ -11,7 +12,7 @@ import structlog
 from adapters.slack.chat import SlackChat, SlackConfig
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Button, ConversationKey, Post, Posted
-from tests.peers.slack import ALICE, BOB, ELSEWHERE, GENERAL, TEAM, Fault, LoopbackSlack
+from tests.peers.slack import ALICE, BOB, DEV, ELSEWHERE, GENERAL, TEAM, Fault, LoopbackSlack
 
 pytestmark = pytest.mark.peers
 STOP = (Button("stop:1", "Stop", "danger"),)
@@ -186,18 +187,27 @@ async def test_a_wait_that_is_no_number_is_some_seconds(slack, chat, header) -> 
     assert busy.value.retry_after_s == 5
 
 
-async def test_rate_limits_say_how_long(slack, chat) -> None:
-    root = await slack.say("q")
-    slack.rate_limit("chat.postMessage", retry_after_s=7)
+async def test_c068_a_limit_is_heeded_per_method_and_channel(slack, chat) -> None:
+    """Also one that comes with HTTP 200; nothing that was not shown counts as shown."""
+    root, other = await slack.say("q"), await slack.say("q", channel=DEV)
+    slack.rate_limit("chat.postMessage", retry_after_s=2)
     with pytest.raises(ChatBusy) as busy:
         await chat.post(at(root), Post("n1", "a"))
-    assert busy.value.retry_after_s == 7
-    posted = await chat.post(at(root), Post("n1", "a"))
+    assert busy.value.retry_after_s == 2
+    with pytest.raises(ChatBusy) as busy:  # known: Slack is not asked again before it is over
+        await chat.post(at(root), Post("n1", "a"))
+    assert 0 < busy.value.retry_after_s < 2
+    assert len(slack.calls("chat.postMessage")) == 1
+    posted = await chat.post(at(other, DEV), Post("n2", "b"))  # another channel is not held up
     slack.refuse("chat.update", "ratelimited", headers={"Retry-After": "5"})
     with pytest.raises(ChatBusy) as busy:  # HTTP 200, and nothing was shown
-        await chat.edit(at(root), posted.message_id, Post("e1", "b"))
+        await chat.edit(at(other, DEV), posted.message_id, Post("e1", "c"))
     assert busy.value.retry_after_s == 5
+    await chat.post(at(other, DEV), Post("n3", "d"))  # nor is another method
+    await asyncio.sleep(2)  # what Slack asked for
+    await chat.post(at(root), Post("n1", "a"))
     assert await texts(slack, root) == ["a"]
+    assert [m.text for m in await slack.answers(other, DEV)] == ["b", "d"]
 
 
 @pytest.mark.parametrize("status", [500, 503])

@@ -82,6 +82,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     SpokenRow,
     HeardRow,
     GapRow,
+    ExchangeRow,
 )
 
 __all__ = [
