@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from datetime import datetime
 
 import regex
 from markdown_it import MarkdownIt
@@ -31,6 +32,11 @@ _ESCAPES = regex.compile(
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*+(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*+[0-~]"
 )
+# A point in time, as core.markup.tree.Moment says; code before it on the line is stepped over.
+_MOMENT = regex.compile(
+    r"(?<!`)(`++)(?:[^`\n]|(?!\1(?!`))`++)*+\1(?!`)"
+    r"|\[[^\[\]\n]{0,80}\]\(moot-time:([0-9]{1,11})\)"
+)
 _CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2063]")
 
 
@@ -53,7 +59,7 @@ def render(markdown: str, label: str = "", limit: int = MAX_CHARS) -> tuple[str,
     One piece as a rule. Cuts are between blocks or lines, and code goes on as code. Empty when
     nothing visible is left.
     """
-    text = clean(markdown).strip("\n").rstrip()
+    text = _told_here(clean(markdown)).strip("\n").rstrip()
     if not visible(text):
         return ()
     name = one_line(label)
@@ -67,6 +73,23 @@ def render(markdown: str, label: str = "", limit: int = MAX_CHARS) -> tuple[str,
     return tuple(
         f"{name} ({at}/{len(pieces)}){_AFTER_LABEL}{piece}" for at, piece in enumerate(pieces, 1)
     )
+
+
+def _told_here(text: str) -> str:
+    """``text`` with its points in time in the zone of this machine, where it is read too."""
+    if "](moot-time:" not in text:
+        return text
+    lines = text.split("\n")
+    code = {n for first, (end, *_) in _fences(text).items() for n in range(first, end + 1)}
+    return "\n".join(
+        line if number in code else _MOMENT.sub(_local, line) for number, line in enumerate(lines)
+    )
+
+
+def _local(found: regex.Match[str]) -> str:
+    if found[2] is None:
+        return found[0]
+    return datetime.fromtimestamp(int(found[2])).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
 def split_label(text: str) -> tuple[str, str]:

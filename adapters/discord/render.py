@@ -84,6 +84,9 @@ class _DiscordMarkdown:
         shown = escape(label).replace("[", "\\[").replace("]", "\\]")
         return f"[{shown}]({url.replace('(', '%28').replace(')', '%29')})"
 
+    def moment(self, at: int, text: str) -> str:  # noqa: ARG002 - every client can show it
+        return f"<t:{at}:f>"
+
     def code(self, text: str) -> str:
         return _TICKS.sub("`" + _EDGE, text)
 

@@ -74,6 +74,11 @@ class _Mrkdwn:
         shown = escape(label).replace("|", "∣").replace("`", _TICK)
         return f"<{target}|{shown}>"
 
+    def moment(self, at: int, text: str) -> str:
+        """Slack shows it in the reader's zone, and as "today" where it is."""
+        shown = escape(text).replace("|", "∣").replace("`", _TICK)
+        return f"<!date^{at}^{{date_short_pretty}} {{time}}|{shown}>"
+
     def code(self, text: str) -> str:
         return _TICKS.sub("`" + _EDGE, escape(text))
 

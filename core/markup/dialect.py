@@ -45,6 +45,7 @@ _CROSSED = regex.compile(
     r"|\[(?P<mark>\*\*?)(?P<label>[^\[\]*\n]+)\]\((?P<url>https?://[^\s()*]+)\)(?P=mark)"
 )
 _KNOWN_SCHEME = regex.compile(r"(?:https?://|mailto:)", regex.IGNORECASE)
+_MOMENT = regex.compile(r"moot-time:([0-9]{1,11})")
 _ANY_SCHEME = regex.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _DEFINITION = regex.compile(r"\s*\[([^\[\]]+)\]:\s*<?(?:https?://|mailto:)")
 _USE = regex.compile(r"\[([^\[\]\n]+)\](?!:)")
@@ -57,6 +58,16 @@ _NEAR = 120
 def is_web(url: str) -> bool:
     """Whether ``url`` is an address a chat may link to: http, https or mailto."""
     return _KNOWN_SCHEME.match(url) is not None
+
+
+def moment(url: str) -> int | None:
+    """The seconds since 1970 that a link of our own to a point in time means."""
+    found = _MOMENT.fullmatch(url)
+    return int(found[1]) if found is not None else None
+
+
+def _may_link(url: str) -> bool:
+    return is_web(url) or _ANY_SCHEME.match(url) is None or moment(url) is not None
 
 
 def safe_url(url: str) -> str:
@@ -80,7 +91,7 @@ def make_parser() -> MarkdownIt:
     md.inline.add_terminator_char("$")
     md.normalizeLink = safe_url  # type: ignore[method-assign]
     md.normalizeLinkText = lambda url: url  # type: ignore[method-assign]
-    md.validateLink = lambda url: is_web(url) or _ANY_SCHEME.match(url) is None  # type: ignore[method-assign]
+    md.validateLink = _may_link  # type: ignore[method-assign]
     return md
 
 

@@ -27,6 +27,7 @@ from core.markup.tree import (
     Link,
     List,
     ListItem,
+    Moment,
     Paragraph,
     Quote,
     Rule,
@@ -56,12 +57,16 @@ _WIDEST_TABLE = 110
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of a line in one style. ``url`` belongs to a link, whose label is ``text``."""
+    """A stretch of a line in one style.
 
-    kind: Literal["text", "code", "link", "break"]
+    ``url`` belongs to a link, whose label is ``text``; ``at`` to a moment, which ``text`` says too.
+    """
+
+    kind: Literal["text", "code", "link", "moment", "break"]
     text: str = ""
     styles: frozenset[Style] = _PLAIN
     url: str = ""
+    at: int = 0
 
 
 class Dialect(Protocol):
@@ -84,6 +89,10 @@ class Dialect(Protocol):
 
     def link(self, label: str, url: str) -> str:
         """A link; ``label`` is plain text."""
+        ...
+
+    def moment(self, at: int, text: str) -> str:
+        """A point in time in the reader's zone; ``text`` is for who cannot show that."""
         ...
 
     def code(self, text: str) -> str:
@@ -254,6 +263,8 @@ class _Walk:
                     text = self._dialect.code_span(run.text)
                 case "link":
                     text = self._dialect.link(run.text, run.url)
+                case "moment":
+                    text = self._dialect.moment(run.at, run.text)
                 case "break":
                     text = ""
             yield space, run, text, wraps
@@ -264,6 +275,8 @@ class _Walk:
         if run.kind == "link":
             words = run.text if run.text == run.url else f"{run.text} ({run.url})"
             return self._dialect.literal(words)
+        if run.kind == "moment":
+            return self._dialect.literal(run.text)
         return self._dialect.code(run.text) if run.kind == "code" else ""
 
     def _styled(
@@ -317,6 +330,8 @@ def runs(inlines: Sequence[Inline], styles: frozenset[Style] = _PLAIN) -> list[R
                 found.append(Run("code", text, styles))
             case LineBreak():
                 found.append(Run("break"))
+            case Moment(at, text):
+                found.append(Run("moment", text, styles, at=at))
             case Link(url, children):
                 inner = [run.styles for run in runs(children, styles) if run.kind != "break"]
                 common = frozenset[Style].intersection(*inner) if inner else styles

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markdown_it.token import Token
 
-from core.markup.dialect import is_web, make_parser
+from core.markup.dialect import is_web, make_parser, moment
 from core.markup.measure import well_formed
 from core.markup.tree import (
     Align,
@@ -22,12 +22,14 @@ from core.markup.tree import (
     Link,
     List,
     ListItem,
+    Moment,
     Paragraph,
     Quote,
     Rule,
     Strike,
     Table,
     Text,
+    plain,
 )
 
 _LONGEST_LANGUAGE = 30
@@ -200,6 +202,8 @@ def _link(url: str, children: tuple[Inline, ...]) -> tuple[Inline, ...]:
     """A link, or its words and target where a chat could not link there (``docs/a.md``)."""
     if is_web(url):
         return (Link(url, children or (Text(url),)),)
+    if (at := moment(url)) is not None:
+        return (Moment(at, plain(children).strip() or f"@{at}"),)
     shown = children or (Text(url),)
     if not url or url.startswith("#") or shown == (Text(url),):
         return shown

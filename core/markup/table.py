@@ -14,6 +14,7 @@ from core.markup.tree import (
     Link,
     List,
     ListItem,
+    Moment,
     Paragraph,
     Strike,
     Table,
@@ -49,7 +50,7 @@ def _words(cell: Cell) -> str:
     parts: list[str] = []
     for node in cell:
         match node:
-            case Text(text) | CodeSpan(text):
+            case Text(text) | CodeSpan(text) | Moment(text=text):
                 parts.append(text)
             case LineBreak():
                 parts.append(" ")

@@ -52,11 +52,22 @@ class Strike:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time, ``at`` in seconds since 1970; ``text`` says it where nothing can tell it.
+
+    Written as a link to ``moot-time:`` and the seconds; platforms show it in the reader's zone.
+    """
+
+    at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class LineBreak:
     """The author began a new line: in a chat every such line is shown, soft or hard."""
 
 
-Inline = Text | CodeSpan | Link | Bold | Italic | Strike | LineBreak
+Inline = Text | CodeSpan | Link | Moment | Bold | Italic | Strike | LineBreak
 
 # --- blocks --------------------------------------------------------------------------------
 
@@ -134,7 +145,7 @@ def plain(inlines: tuple[Inline, ...]) -> str:
     parts: list[str] = []
     for node in inlines:
         match node:
-            case Text(text) | CodeSpan(text):
+            case Text(text) | CodeSpan(text) | Moment(text=text):
                 parts.append(text)
             case LineBreak():
                 parts.append(" ")
