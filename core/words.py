@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from core.model import Button, InRunPull, Participant, PulledResult, Turn
 from core.redact import redact
+from core.tongue import say
 
 HELP = """\
 Mention me with a question and I answer in the thread; in a thread I take part in, just write.
@@ -114,7 +115,7 @@ def label_of(turn: Turn, seat: Participant, round_number: int) -> str:
     """The line above an answer that says who speaks. Plain text."""
     name = seat_name(seat)
     if turn.kind != "roundtable":
-        return name
+        return name if not turn.by_bot else say("{name} · asked by a bot", name=name)
     if round_number >= turn.rounds:
         return f"{name} · synthesis"
     return f"{name} · round {round_number + 1}/{turn.rounds}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.slack.files import attachments
-from adapters.slack.text import GROUP, Names, mentioned_people, plain, raw_text
+from adapters.slack.text import GROUP, Names, mentioned_people, one_line, plain, raw_text
 from core.model import Author, ChatEvent, ConversationKey, Said
 
 Json = Mapping[str, Any]
@@ -70,14 +70,19 @@ def speaker(message: Json, me: Identity, known: Directory) -> Author:
     if message.get("bot_id") or message.get("subtype") == "bot_message" or user == "USLACKBOT":
         profile = message.get("bot_profile") or {}
         name = message.get("username") or profile.get("name") or (person.name if person else "")
-        return _bot(user or str(message.get("bot_id") or "bot"), name or user or "bot")
+        bot = str(message.get("bot_id") or "")
+        return _bot(user or bot or "bot", one_line(str(name)) or user or "bot", bot)
     return person_author(
         user, known, team=message.get("user_team") or message.get("source_team"), me=me
     )
 
 
-def _bot(id_: str, name: str) -> Author:
-    return Author(id_, name, "bot", trusted=False)
+def _bot(id_: str, name: str, bot: str = "") -> Author:
+    """By its ``bot`` id where there is one: its user may be a person for whom an app posts."""
+    answers_to = bot or id_
+    return Author(
+        id_, name, "bot", grants=(f"{CHAT}:{answers_to}",) if answers_to else (), trusted=False
+    )
 
 
 def person_author(user: str, known: Directory, *, team: str | None, me: Identity) -> Author:

@@ -17,6 +17,7 @@ import structlog
 from adapters.slack.api import Api
 from adapters.slack.events import Directory, Identity, Person
 from adapters.slack.places import is_public, is_shared
+from adapters.slack.text import one_line
 from core.errors import MootError
 
 log = structlog.get_logger()
@@ -24,7 +25,6 @@ T = TypeVar("T")
 DEADLINE_S = 1.5  # of the 3 s in which Slack wants its acknowledgement
 KEEP_S, KEEP_FAILURE_S = 300.0, 20.0
 MAX_KEPT = 5_000
-NAME_MAX_CHARS = 80
 
 
 class _Cache(Generic[T]):
@@ -152,9 +152,3 @@ def to_person(user: dict[str, Any], me: Identity) -> Person:
         trusted=at_home and not outsider,
         team=str(user.get("team_id") or ""),
     )
-
-
-def one_line(name: str) -> str:
-    """A name fit to stand in a line: no breaks or control characters, of bounded length."""
-    seen = "".join(c if c.isprintable() else " " for c in name)
-    return " ".join(seen.split())[:NAME_MAX_CHARS]

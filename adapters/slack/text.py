@@ -17,6 +17,7 @@ USER = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>\n]*)?>")
 CHANNEL = re.compile(r"<#([CGD][A-Z0-9]+)(?:\|([^<>\n]*))?>")
 GROUP = re.compile(r"<!(?:subteam\^|here|channel|everyone)")
 _DECODED = {"lt": "<", "gt": ">", "amp": "&"}
+NAME_MAX_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,12 @@ class Names:
 def decode(text: str) -> str:
     """Undo Slack's escaping of ``&``, ``<`` and ``>``, once (``&amp;lt;`` becomes ``&lt;``)."""
     return ENTITY.sub(lambda found: _DECODED[found[1]], text)
+
+
+def one_line(name: str) -> str:
+    """A name fit to stand in a line: no breaks or control characters, of bounded length."""
+    seen = "".join(c if c.isprintable() else " " for c in name)
+    return " ".join(seen.split())[:NAME_MAX_CHARS]
 
 
 def mentioned_people(raw: str) -> tuple[str, ...]:

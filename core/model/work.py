@@ -124,6 +124,7 @@ class Turn:
     budget_chars: int = 0
     forecast: Forecast | None = None  # of a roundtable, once it was reckoned
     permission: Permission | None = None  # what its agents may do at most (None: as set)
+    by_bot: bool = False  # another bot asks, no person
 
     def seat_of(self, step: Step) -> Participant:
         """Who a step is for; the step after the last round belongs to the synthesizer."""

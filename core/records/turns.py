@@ -44,6 +44,7 @@ def queue_turn(
     asker_trusted: bool = False,
     budget_chars: int = 0,
     permission: Permission | None = None,
+    by_bot: bool = False,
 ) -> int:
     """Queue a question; returns the turn's id."""
     row = TurnRow.create(
@@ -60,6 +61,7 @@ def queue_turn(
         asker_trusted=asker_trusted,
         budget_chars=budget_chars,
         permission=permission or "",
+        by_bot=by_bot,
         queued_at=now,
     )
     MessageRow.change(prompt_message_id, turn=row.id)
@@ -366,6 +368,7 @@ def to_turn(row: TurnRow) -> Turn:
         budget_chars=row.budget_chars,
         forecast=_load_forecast(row.forecast),
         permission=cast("Permission", row.permission) if row.permission else None,
+        by_bot=row.by_bot,
     )
 
 

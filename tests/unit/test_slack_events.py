@@ -237,21 +237,23 @@ def test_an_empty_payload_is_nothing() -> None:
         ({"user": "U0NOBODY"}, "human", "U0NOBODY", False, ("slack:U0NOBODY",)),
         ({"user_team": "T2"}, "human", "Alice Kim", False, ("slack:U0ALICE",)),
         ({"source_team": "T2"}, "human", "Alice Kim", False, ("slack:U0ALICE",)),
-        ({"user": "U0ROBOT"}, "bot", "Robo", False, ()),
-        ({"user": "USLACKBOT"}, "bot", "USLACKBOT", False, ()),
+        ({"user": "U0ROBOT"}, "bot", "Robo", False, ("slack:U0ROBOT",)),
+        ({"user": "USLACKBOT"}, "bot", "USLACKBOT", False, ("slack:USLACKBOT",)),
+        # an app that posts for a person is the app
+        ({"bot_id": "B9"}, "bot", "Alice Kim", False, ("slack:B9",)),
         (
             {"user": "U9", "bot_id": "B9", "bot_profile": {"name": "ci"}},
             "bot",
             "ci",
             False,
-            (),
+            ("slack:B9",),
         ),
         (
             {"user": "", "bot_id": "B9", "subtype": "bot_message", "username": "hook"},
             "bot",
             "hook",
             False,
-            (),
+            ("slack:B9",),
         ),
     ],
 )

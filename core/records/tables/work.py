@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from peewee import AutoField, BooleanField, FloatField, ForeignKeyField, IntegerField, TextField
+from peewee import (
+    SQL,
+    AutoField,
+    BooleanField,
+    FloatField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
 
 from core.records.tables.base import Table
 from core.records.tables.chat import ConversationRow
@@ -28,6 +36,7 @@ class TurnRow(Table):
     rules = TextField(default="{}")  # JSON of core.model.TableRules
     asker_trusted = BooleanField(default=False)  # a member, not a guest: core.model.Author
     permission = TextField(default="")  # what its agents may do at most ("" = as the project says)
+    by_bot = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])  # another bot asks
     state = TextField(default="queued")
     error = TextField(default="")
     forecast = TextField(default="")  # JSON of core.model.Forecast ("" = not reckoned)
