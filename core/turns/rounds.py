@@ -32,6 +32,7 @@ from core.model import (
 )
 from core.records import messages, outbox, runs, turns
 from core.table import Course, last_attempts, next_steps, speaker, waits
+from core.tongue import ENGLISH, say, speaking
 from core.turns.asked import withdraw_run
 from core.turns.work import apply_blocks
 from core.words import literal, retry_button, seat_name, stop_button
@@ -159,7 +160,8 @@ def tell(turn: Turn, run: Run, now: float, visible: str | None = None) -> int:
     did = visible or run.pulls or run.faults or split_blocks(run.answer).found
     silent = run.state == "answered" and not did and not has_spoken(turn, run)
     if turn.kind == "roundtable" and (run.state in ("failed", "skipped") or silent):
-        absent = f"[no answer in this round: {why_absent(run)}]"
+        with speaking(ENGLISH):  # the others read it
+            absent = f"[no answer in this round: {why_absent(run)}]"
         messages.add_answer(
             turn.conversation_id, seat, absent, turn_id=turn.id, now=now, interrupted=True
         )
@@ -269,8 +271,13 @@ def skip(turn: Turn, run: Run, who: str, voice: Voice, now: float) -> bool:
     seat = seat_at(turn, run.step)
     if not later:
         tell(turn, replace(run, state="skipped", answer=""), now)
-    rest = "; the others go on" if run.step.round < turn.rounds else ""
-    text = f"⏭️ {literal(seat_name(seat))} was skipped by {literal(who)}{rest}."
+    rest = say("; the others go on") if run.step.round < turn.rounds else ""
+    text = say(
+        "⏭️ {seat} was skipped by {who}{rest}.",
+        seat=literal(seat_name(seat)),
+        who=literal(who),
+        rest=rest,
+    )
     post_notice(turn, text, voice, now, run_id=run.id)
     show_header(turn, voice, now)
     return True
@@ -292,7 +299,11 @@ def say_the_end(turn: Turn, voice: Voice, now: float) -> None:
         return
     summed = [r for r, _ in last_attempts(done).values() if r.step.round == turn.rounds]
     if not any(r.state == "answered" and visible_of(r.answer) for r in summed):
-        why = f"nobody summed up ({why_absent(summed[-1])})" if summed else "nobody summed up"
+        why = (
+            say("nobody summed up ({why_absent})", why_absent=why_absent(summed[-1]))
+            if summed
+            else say("nobody summed up")
+        )
         texts = {run.id: visible_of(run.answer) for run in done}
         post_notice(turn, plain_summary(turn, done, texts, why), voice, now)
     post_notice(turn, votes_text(turn, done), voice, now)
