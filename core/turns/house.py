@@ -122,7 +122,7 @@ class Policy:
     ``roundtable`` is what a run at a roundtable may do at most; without people who can be asked
     (``attended``) ``ask`` means ``plan``. ``sessions``: whether a
     participant's engine session goes on from turn to turn. ``controls`` and ``footer``: what
-    stands below an answer; ``own_engines`` are those that the settings name beside the shipped ones.
+    stands below an answer; ``own_engines`` are those that the settings name beside the shipped.
     """
 
     terms: HouseTerms

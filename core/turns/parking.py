@@ -28,12 +28,23 @@ def when(parked: Parked) -> str:
     return reset_words(parked.until, parked.told)
 
 
-def others(engines: Mapping[str, Engine], than: str, resting: Collection[str]) -> tuple[str, ...]:
-    """Engines that could be asked instead; looks at files, so call it in a thread."""
+def others(
+    engines: Mapping[str, Engine],
+    than: str,
+    resting: Collection[str],
+    own: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Engines that could be asked instead; looks at files, so call it in a thread.
+
+    ``own``: those that the settings name beside the shipped ones, which are taken at their word
+    where no file tells.
+    """
     found = (
         name
         for name, engine in engines.items()
-        if name != than and name not in resting and could_run(engine, os.environ)
+        if name != than
+        and name not in resting
+        and (could_run(engine, os.environ) or (name in own and not getattr(engine, "programs", ())))
     )
     return tuple(found)
 

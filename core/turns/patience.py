@@ -6,10 +6,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from core.model import EngineEvent, EngineTask, EngineTraits, Outcome
+from core.model import EngineEvent, EngineTask, EngineTraits, Outcome, Participant, Turn
 from core.ports import Engine
 from core.records import parked, runs
 from core.records.parked import Parked
+from core.turns.controls import Below
 from core.turns.house import House
 from core.turns.parking import others, unasked
 from core.turns.retry import Attempt, Tried, persistently
@@ -67,8 +68,23 @@ def rests(traits: EngineTraits | None, outcome: Outcome, now: float) -> bool:
 
 async def who_else(house: House, engine: str, outcome: Outcome) -> tuple[str, ...]:
     """Engines that could be asked instead of one whose quota is used up; () for other outcomes."""
-    if outcome.kind != "quota":
-        return ()
+    return await who_could(house, engine) if outcome.kind == "quota" else ()
+
+
+async def choices(house: House, turn: Turn, engine: str) -> tuple[str, ...]:
+    """Engines that are offered below an answer, looked for while the run works."""
+    wanted = house.policy.controls and turn.kind != "roundtable"
+    return await who_could(house, engine) if wanted else ()
+
+
+def below(house: House, offered: tuple[str, ...], seat: Participant, opened: float) -> Below:
+    """What stands below the answer of a run that began at ``opened``."""
+    policy = house.policy
+    return Below(policy.controls, policy.footer, offered, seat, time.time() - opened)
+
+
+async def who_could(house: House, engine: str) -> tuple[str, ...]:
+    """Engines that could be asked beside this one, as far as files tell."""
     resting = await house.records.do(parked.resting, time.time())
     names = {p.engine for p in resting if p.whole}
-    return await asyncio.to_thread(others, house.engines, engine, names)
+    return await asyncio.to_thread(others, house.engines, engine, names, house.policy.own_engines)

@@ -15,7 +15,7 @@ from core.records import asked, outbox
 from core.streams import explain
 from core.table import LASTING
 from core.turns.asked import by_leave_text
-from core.turns.controls import Below
+from core.turns.controls import NOTHING, Below
 from core.turns.made import Made, left_text
 from core.turns.rounds import Voice, has_spoken
 from core.words import (
@@ -55,7 +55,7 @@ class Closing:
     others: tuple[str, ...] = ()
     rests: bool = False
     made: Made | None = None
-    below: Below = Below()
+    below: Below = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

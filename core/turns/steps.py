@@ -45,13 +45,12 @@ from core.table import speaker
 from core.turns.asked import say_held
 from core.turns.asking import Sitting, session_key, ways_to_ask
 from core.turns.budgets import in_all, may_open, note
-from core.turns.controls import Below
 from core.turns.files import FOLDER, Files
 from core.turns.gather import Gather
 from core.turns.house import House
 from core.turns.in_run import Found, InRun, Resolve
 from core.turns.made import OUT, Made, gather_made
-from core.turns.patience import at_rest, rests, who_could, who_else
+from core.turns.patience import at_rest, below, choices, rests, who_else
 from core.turns.putting import How, Question
 from core.turns.requests import ruled_before
 from core.turns.rounds import Teller, visible_of
@@ -158,7 +157,7 @@ class Table:
             return there
 
         opening = asyncio.ensure_future(self.house.records.do(open_))
-        choosing = asyncio.ensure_future(self._choices(seat))
+        choosing = asyncio.ensure_future(choices(self.house, self.turn, seat.engine))
 
         async def row_is_there() -> None:
             # The row before the act: files are made meanwhile, a process is not.
@@ -197,7 +196,7 @@ class Table:
             others=await who_else(self.house, seat.engine, outcome),
             rests=rests(self._traits(seat), outcome, time.time()),
             made=await self._made(run_id, scratch, outcome),
-            below=self._below(seat, choosing.result(), opened),
+            below=below(self.house, choosing.result(), self._modelled(seat), opened),
         )
         teller = Teller(self.project, self.house.voice, time.time())
 
@@ -225,17 +224,6 @@ class Table:
             input_tokens=outcome.usage.input_tokens,
             output_tokens=outcome.usage.output_tokens,
         )
-
-    async def _choices(self, seat: Participant) -> tuple[str, ...]:
-        """Engines that could be asked as well, looked for while the run works."""
-        if not self.house.policy.controls or self.turn.kind == "roundtable":
-            return ()
-        return await who_could(self.house, seat.engine)
-
-    def _below(self, seat: Participant, choices: tuple[str, ...], opened: float) -> Below:
-        policy = self.house.policy
-        seconds = time.time() - opened
-        return Below(policy.controls, policy.footer, choices, self._modelled(seat), seconds)
 
     async def _made(self, run_id: str, scratch: Path, outcome: Outcome) -> Made | None:
         """What the run made for people, copied to where it waits for its post."""
