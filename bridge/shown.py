@@ -16,7 +16,7 @@ from core.permissions import lowest
 from core.receipts import say_context, say_parity
 from core.records import outbox, parked, runs, turns
 from core.turns.parking import resting_text
-from core.words import HELP, HELP_TEAM, say_status
+from core.words import HELP, HELP_TEAM, say_lines, say_status
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
@@ -55,7 +55,7 @@ def told(
         case RightsShown():
             return Reply(say_rights(_rights(acts)))
         case Help():
-            return Reply(HELP_TEAM if wanted.page in TEAM_PAGES else HELP)
+            return Reply(say_lines(HELP_TEAM if wanted.page in TEAM_PAGES else HELP))
 
 
 def lowered(acts: Acts, conversation: Conversation, own: Permission | None, *, table: bool) -> None:

@@ -4,106 +4,170 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
 
 from core.model import Button, InRunPull, Participant, PulledResult, Turn
 from core.redact import redact
-from core.tongue import say
+from core.tongue import say, say_many, to_say
 
-HELP = """\
-Mention me with a question and I answer in the thread; in a thread I take part in, just write.
+HELP = (
+    to_say(
+        "Mention me with a question and I answer in the thread; in a thread I take part in, "
+        "just write."
+    ),
+    "",
+    to_say(
+        "- `!ask question` asks; add `--engine codex`, `--as critic`, `--model NAME`, "
+        "`--mode full` or `--permission plan` (the agent only reads)"
+    ),
+    to_say(
+        "- `!rt topic` opens a roundtable; add `--with architect:claude,critic:codex --rounds 2`"
+    ),
+    to_say(
+        "- `!stop` ends what runs and waits in this thread; `!next` skips who speaks at a "
+        "roundtable"
+    ),
+    to_say(
+        "- `!status` shows what runs and waits; `!usage` what was used, `!usage budgets` "
+        "what may be"
+    ),
+    to_say("- `!permission` shows what agents may do here, and why"),
+    to_say(
+        "- `!requests` lists what agents ask; `!allow 7`, `!allow 7 session`, `!deny 7 "
+        "reason`, `!answer 7 …` decide"
+    ),
+    to_say(
+        "- `!recall question` finds what was said, with who, when and where, for your eyes; "
+        "`!mark 12 wrong` or `!mark 12 outdated` says so of a message"
+    ),
+    to_say(
+        "- `!forget #12` has me forget a message, `!forget thread` this thread, `!forget me` "
+        "all you said"
+    ),
+    to_say("- `!context` shows what the last run was told; `!context RUN` another one"),
+    to_say("- `!mode full` gives this thread's questions more context; `!mode` shows it"),
+    to_say(
+        "- `!resume` shows how to go on in a terminal, `!continue` brings a terminal's session here"
+    ),
+    to_say(
+        "- `!plan`, `!finding`, `!artifact`, `!decisions`, `!link`, `!branch`: see `!help plans`"
+    ),
+    to_say("- `!language ko` has me speak Korean in this channel, `!language` shows what I speak"),
+    to_say("- `!help` shows this"),
+    "",
+    to_say(
+        "As slash commands: `/ask`, `/roundtable`, `/recall`, `/moot stop` … on Slack "
+        "(inside a thread only with `!`), `/ask`, `/roundtable`, `/recall`, `/stop` … on "
+        "Discord."
+    ),
+)
+"""What can be typed, line by line (``say_lines``)."""
 
-- `!ask question` asks; add `--engine codex`, `--as critic`, `--model NAME`, `--mode full` \
-or `--permission plan` (the agent only reads)
-- `!rt topic` opens a roundtable; add `--with architect:claude,critic:codex --rounds 2`
-- `!stop` ends what runs and waits in this thread; `!next` skips who speaks at a roundtable
-- `!status` shows what runs and waits; `!usage` what was used, `!usage budgets` what may be
-- `!permission` shows what agents may do here, and why
-- `!requests` lists what agents ask; `!allow 7`, `!allow 7 session`, `!deny 7 reason`, \
-`!answer 7 …` decide
-- `!recall question` finds what was said, with who, when and where, for your eyes; \
-`!mark 12 wrong` or `!mark 12 outdated` says so of a message
-- `!forget #12` has me forget a message, `!forget thread` this thread, `!forget me` all you said
-- `!context` shows what the last run was told; `!context RUN` another one
-- `!mode full` gives this thread's questions more context; `!mode` shows it
-- `!resume` shows how to go on in a terminal, `!continue` brings a terminal's session here
-- `!plan`, `!finding`, `!artifact`, `!decisions`, `!link`, `!branch`: see `!help plans`
-- `!help` shows this
-
-As slash commands: `/ask`, `/roundtable`, `/recall`, `/moot stop` … on Slack (inside a thread only \
-with `!`), `/ask`, `/roundtable`, `/recall`, `/stop` … on Discord."""
-
-
-HELP_TEAM = """\
-What a team keeps, each with a number; a word alone lists.
-
-- `!plan new TITLE` with subtasks on further lines; `!plan show 3`, `!plan approve 3`, \
-`!plan reject 3`, `!plan start 3.1`, `!plan done 3.1`
-- `!finding add [security/high] text`; `!finding close 4`
-- `!artifact add TITLE` with the text on further lines; `!artifact show 2`
-- `!decisions` shows what roundtables settled
-- `!link LINK-TO-A-THREAD` lets two threads know of each other; `!unlink 12` ends that
-- `!branch title` goes on in a new thread from here, `!branch LINK-TO-A-MESSAGE title` from there; \
-in it, `!branch adopt` brings the outcome back and `!branch discard` closes it"""
+HELP_TEAM = (
+    to_say("What a team keeps, each with a number; a word alone lists."),
+    "",
+    to_say(
+        "- `!plan new TITLE` with subtasks on further lines; `!plan show 3`, `!plan approve "
+        "3`, `!plan reject 3`, `!plan start 3.1`, `!plan done 3.1`"
+    ),
+    to_say("- `!finding add [security/high] text`; `!finding close 4`"),
+    to_say("- `!artifact add TITLE` with the text on further lines; `!artifact show 2`"),
+    to_say("- `!decisions` shows what roundtables settled"),
+    to_say(
+        "- `!link LINK-TO-A-THREAD` lets two threads know of each other; `!unlink 12` ends that"
+    ),
+    to_say(
+        "- `!branch title` goes on in a new thread from here, `!branch LINK-TO-A-MESSAGE "
+        "title` from there; in it, `!branch adopt` brings the outcome back and `!branch "
+        "discard` closes it"
+    ),
+)
+"""The same of what a team keeps."""
 
 
 # What a reaction under a question says, in the order in which it happens.
 REACTIONS = ("seen", "working", "waiting", "done", "failed")
 
-DELETED = "the question was deleted"
+DELETED = to_say("the question was deleted")
 # Controls, and what turns the direction of the rest of a line, which is ours.
 _TURNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _ADDRESS = re.compile(r"https?://[^\s<>|\\`\[\]]+", re.IGNORECASE)
 _AFTER = tuple(".,;:!?\"'*_~")
+MOMENT = "moot-time:"
+"""How the address of a ``moment`` begins; UTC seconds follow."""
+_MOMENT_LINK = re.compile(rf"\[([^\]]*)\]\({MOMENT}\d+\)")
+_STATES = {
+    "held": to_say("held"),
+    "parked": to_say("parked"),
+    "queued": to_say("queued"),
+    "running": to_say("running"),
+}
 _CUT_ADDRESS = re.compile(r"https?://([^\s<>|\\`\[\]]*)$", re.IGNORECASE)
 
 FRESH = {
     "session-lost": (
-        "The engine's own session was gone: it was started afresh with the full context."
+        to_say("The engine's own session was gone: it was started afresh with the full context.")
     ),
     "context-too-long": (
-        "The engine's own session was full: it was started afresh with the full context."
+        to_say("The engine's own session was full: it was started afresh with the full context.")
     ),
     "failing": (
-        "The engine's own session broke off twice in a row: it was started afresh with the full "
-        "context."
+        to_say(
+            "The engine's own session broke off twice in a row: it was started afresh with "
+            "the full context."
+        )
     ),
     "in use": (
-        "The engine's own session is used by another run on this host, so this was answered in a "
-        "new one with the full context. The next question goes back to it."
+        to_say(
+            "The engine's own session is used by another run on this host, so this was "
+            "answered in a new one with the full context. The next question goes back to it."
+        )
     ),
     "in a terminal": (
-        "The engine's own session is open in a terminal on the host, so this was answered in a new "
-        "one with the full context. Once it is closed there, questions go back to it."
+        to_say(
+            "The engine's own session is open in a terminal on the host, so this was "
+            "answered in a new one with the full context. Once it is closed there, questions "
+            "go back to it."
+        )
     ),
-    "reduced": "This was too long for the model: it was asked again with half of the context.",
+    "reduced": to_say(
+        "This was too long for the model: it was asked again with half of the context."
+    ),
 }
 """What a thread is told when a question had to be put another way, by what was the matter."""
 
 
+def say_lines(lines: Iterable[str]) -> str:
+    """Lines that were marked with ``to_say``, each looked up by itself."""
+    return "\n".join(say(line) for line in lines)
+
+
 def stop_button(turn_id: int) -> Button:
     """Ends the turn."""
-    return Button(f"stop:{turn_id}", "Stop", "danger")
+    return Button(f"stop:{turn_id}", say("Stop"), "danger")
 
 
 def retry_button(turn_id: int) -> Button:
     """Puts the turn's question once more."""
-    return Button(f"retry:{turn_id}", "Retry", "primary")
+    return Button(f"retry:{turn_id}", say("Retry"), "primary")
 
 
 def anyway_button(turn_id: int) -> Button:
     """Puts the turn's question once more to an engine that rests."""
-    return Button(f"anyway:{turn_id}", "Try anyway")
+    return Button(f"anyway:{turn_id}", say("Try anyway"))
 
 
 def other_buttons(turn_id: int, others: Sequence[str]) -> tuple[Button, ...]:
     """Put the turn's question to another engine."""
     named = others[:3]
-    return tuple(Button(f"other:{turn_id}:{name}", f"Ask {name}", "primary") for name in named)
+    return tuple(
+        Button(f"other:{turn_id}:{name}", say("Ask {name}", name=name), "primary") for name in named
+    )
 
 
 def ask_others_text(others: Sequence[str]) -> str:
     """The same to type."""
-    return f" `!ask --engine {others[0]} …` asks {others[0]}." if others else ""
+    return say(" `!ask --engine {engine} …` asks {engine}.", engine=others[0]) if others else ""
 
 
 def seat_name(seat: Participant) -> str:
@@ -117,18 +181,30 @@ def label_of(turn: Turn, seat: Participant, round_number: int) -> str:
     if turn.kind != "roundtable":
         return name if not turn.by_bot else say("{name} · asked by a bot", name=name)
     if round_number >= turn.rounds:
-        return f"{name} · synthesis"
-    return f"{name} · round {round_number + 1}/{turn.rounds}"
+        return say("{name} · synthesis", name=name)
+    return say(
+        "{name} · round {round_number}/{rounds}",
+        name=name,
+        round_number=round_number + 1,
+        rounds=turn.rounds,
+    )
 
 
 def status_text(name: str, doing: str, elapsed_s: float, waits: str = "") -> str:
     """The status message of a run; one that ``waits`` for people says for what."""
     if waits:
         return f"⏸️ {name} · {waits}"
-    seconds = int(elapsed_s)
-    clock = f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+    clock = clock_text(elapsed_s)
     what = f" · {doing}" if doing else ""
-    return f"⏳ {name} is working · {clock}{what}"
+    return say("⏳ {name} is working · {clock}{what}", name=name, clock=clock, what=what)
+
+
+def clock_text(elapsed_s: float) -> str:
+    """How long something took or takes: ``3 min 05 s``."""
+    minutes, seconds = divmod(int(elapsed_s), 60)
+    if not minutes:
+        return say("{seconds} s", seconds=seconds)
+    return say("{minutes} min {seconds:02d} s", minutes=minutes, seconds=seconds)
 
 
 def say_status(waiting: Sequence[Turn], owed: int, dead: int, now: float) -> str:
@@ -137,13 +213,22 @@ def say_status(waiting: Sequence[Turn], owed: int, dead: int, now: float) -> str
     for turn in waiting:
         seats = ", ".join(seat_name(seat) for seat in turn.seats)
         age = int(now - turn.queued_at)
-        what = literal(turn.prompt, 80) if turn.prompt else f"*{DELETED}*"
-        lines.append(f"- {turn.state}, {age} s: {what} → {seats} (asked by {literal(turn.asker)})")
-    text = "\n".join(lines) if lines else "Nothing runs or waits here."
+        what = literal(turn.prompt, 80) if turn.prompt else f"*{say(DELETED)}*"
+        lines.append(
+            say(
+                "- {state}, {age} s: {what} → {seats} (asked by {asker})",
+                state=say(_STATES.get(turn.state, turn.state)),
+                age=age,
+                what=what,
+                seats=seats,
+                asker=literal(turn.asker),
+            )
+        )
+    text = "\n".join(lines) if lines else say("Nothing runs or waits here.")
     if owed:
-        text += f"\n\nPosts on their way in all threads: {owed}."
+        text += say("\n\nPosts on their way in all threads: {owed}.", owed=owed)
     if dead:
-        text += f"\n\nPosts that could not be delivered: {dead} (see the log)."
+        text += say("\n\nPosts that could not be delivered: {dead} (see the log).", dead=dead)
     return text
 
 
@@ -161,13 +246,17 @@ def in_run_text(pulled: Sequence[InRunPull]) -> str:
 
 def _looked_up(items: Iterable[tuple[str, str, int, str]]) -> str:
     lines = [
-        f"🔎 {literal(kind, 20)}: “{literal(query, 120)}” · {note or f'{hits} found'}"
+        f"🔎 {literal(kind, 20)}: “{literal(query, 120)}” · {note or _found(hits)}"
         for kind, query, hits, note in items
     ]
     return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
 
 
-_SPANS = ((365 * 86_400, "year"), (30 * 86_400, "month"), (86_400, "day"), (3_600, "hour"))
+def _found(hits: int) -> str:
+    return say("{count} found", count=hits)
+
+
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 
 def ago(then: float, now: float, *, minutes: bool = True) -> str:
@@ -176,11 +265,35 @@ def ago(then: float, now: float, *, minutes: bool = True) -> str:
     Without ``minutes`` what is told stays the same for an hour at least.
     """
     seconds = max(0.0, now - then)
-    for size, unit in (*_SPANS, *(((60, "minute"),) if minutes else ())):
-        if seconds >= size * (2 if unit in ("month", "year") else 1):
-            count = int(seconds // size)
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now" if minutes else "within the hour"
+    days = int(seconds // _DAY_S)
+    if days >= 2 * 365:
+        return say_many("{count} year ago", "{count} years ago", days // 365)
+    if days >= 2 * 30:
+        return say_many("{count} month ago", "{count} months ago", days // 30)
+    if days:
+        return say_many("{count} day ago", "{count} days ago", days)
+    if seconds >= _HOUR_S:
+        return say_many("{count} hour ago", "{count} hours ago", int(seconds // _HOUR_S))
+    if not minutes:
+        return say("within the hour")
+    if seconds >= _MINUTE_S:
+        return say_many("{count} minute ago", "{count} minutes ago", int(seconds // _MINUTE_S))
+    return say("just now")
+
+
+def moment(at: float, zone: tzinfo | None = None) -> str:
+    """A time as every reader sees it in their own zone: a link that the renderers know.
+
+    ``at`` in UTC seconds. What it reads where it stays a text names its zone: ``zone``, or UTC.
+    """
+    there = datetime.fromtimestamp(at, zone or UTC)
+    name = there.tzname() or ""
+    return f"[{there:%Y-%m-%d %H:%M} {name}]({MOMENT}{int(at)})"
+
+
+def plain_moment(at: float, zone: tzinfo | None = None) -> str:
+    """The same where nothing is rendered, such as the label of a button."""
+    return _MOMENT_LINK.sub(r"\1", moment(at, zone))
 
 
 def literal(text: str, limit: int = 80) -> str:
