@@ -8,7 +8,7 @@ from bridge.access import Door
 from bridge.duties import Role
 from core.markup.measure import well_formed
 from core.model import ChatEvent
-from core.records import messages, places
+from core.records import closed, messages, places
 
 LATE_S = 60.0
 
@@ -31,8 +31,11 @@ def in_unicode(event: ChatEvent) -> ChatEvent:
     return replace(event, text=text, author=author, values=values, attachments=files)
 
 
-def note_place(event: ChatEvent, now: float) -> None:
-    """Who may read the channel: told late, it may be out of date and opens nothing."""
+def note_place(event: ChatEvent, now: float) -> bool:
+    """Who may read the channel: told late, it may be out of date and opens nothing.
+
+    Returns whether something is to be posted that waited for the channel to take posts again.
+    """
     late = now - event.sent_at > LATE_S
     if event.public is not None and not (event.public and late):
         places.set_public(event.key, public=event.public)
@@ -40,6 +43,9 @@ def note_place(event: ChatEvent, now: float) -> None:
         places.set_shared(event.key, shared=event.shared)
     if event.apart:
         places.set_apart(event.key)
+    if event.kind == "delete":
+        return False  # it is told of channels that take no posts, too
+    return closed.reopen(event.key, now, surely=event.kind == "channel")
 
 
 def bare_word(event: ChatEvent) -> tuple[str, str] | None:

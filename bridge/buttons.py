@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from bridge import resend
 from bridge.acts import Acts
 from bridge.forget_acts import VERB as FORGET
 from bridge.forget_acts import ForgetActs
@@ -24,6 +25,8 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
     Raises:
         BadInput: it is over, from another version, or the button of another channel.
     """
+    if verb == resend.VERB:
+        return resend.press(acts, argument)
     if verb == FORGET:
         return ForgetActs(acts).press(argument)
     placed = verb in ("next", "other")

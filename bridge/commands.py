@@ -35,6 +35,8 @@ from bridge.options import (
 )
 from bridge.recall_commands import CLOSE, RecallIntention, parse_recall
 from bridge.recall_commands import WORDS as RECALL_WORDS
+from bridge.resend_commands import WORDS as RESEND_WORDS
+from bridge.resend_commands import Resend
 from bridge.team_commands import WORDS, Team, Topic, parse_team
 from bridge.terminal_commands import WORDS as TERMINAL_WORDS
 from bridge.terminal_commands import TerminalIntention, parse_terminal
@@ -63,6 +65,7 @@ COMMANDS = {
     **FORGET_WORDS,
     **RECALL_WORDS,
     **LANGUAGE_WORDS,
+    **RESEND_WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
 MISSPELT = "misspelt"
@@ -169,7 +172,7 @@ class NoTopic(BadInput):
 Intention = (
     Ask | Convene | Stop | Next | Status | Context | Mode | RightsShown | Help
     | Team | AskedIntention | TerminalIntention | UsageIntention | RecallIntention | Forget
-    | Language
+    | Language | Resend
 )  # fmt: skip
 
 
@@ -238,6 +241,7 @@ def parse(command: str, text: str, names: Names) -> Intention:
 
 
 _GRAMMARS: dict[str, Callable[[str, str], Intention]] = {
+    "resend": lambda *_: Resend(),
     "usage": lambda _, text: parse_usage(text),
     "forget": lambda _, text: parse_forget(text),
     "language": lambda _, text: parse_language(text),

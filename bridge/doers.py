@@ -12,6 +12,8 @@ from bridge.forget_acts import ForgetActs
 from bridge.forget_commands import Forget
 from bridge.languages import Language
 from bridge.recall_commands import MarkIt, Recall
+from bridge.resend import resend
+from bridge.resend_commands import Resend
 from bridge.team_acts import TeamActs
 from bridge.team_commands import Team
 from bridge.terminal_commands import Continue, Resume
@@ -50,6 +52,8 @@ def do(
             return acts.policy.recalls.act(acts, intention, conversation, message_id)
         case Language():
             return acts.policy.languages.act(acts, intention)
+        case Resend():
+            return resend(acts, conversation)
         case Forget():
             return ForgetActs(acts).act(intention, conversation)
         case _:

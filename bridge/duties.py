@@ -41,7 +41,7 @@ NEEDS: dict[str, Role] = {
     **dict.fromkeys(("recall", "requests", "plan", "plan show", "finding", "finding show"), _VIEW),
     **dict.fromkeys(("artifact", "artifact show", "decisions", "decisions show", "link"), _VIEW),
     **dict.fromkeys(("ask", "roundtable", "stop", "next", "mode set", "resume", "continue"), _RUN),
-    **dict.fromkeys(("mark", "unmark", "forget", "link add", "unlink"), _RUN),
+    **dict.fromkeys(("mark", "unmark", "forget", "link add", "unlink", "resend"), _RUN),
     **dict.fromkeys(("branch", "branch adopt", "branch discard"), _RUN),
     **dict.fromkeys(("plan new", "plan approve", "plan reject", "plan done", "plan start"), _RUN),
     **dict.fromkeys(("finding add", "finding close", "finding reopen", "artifact add"), _RUN),
@@ -57,7 +57,7 @@ NEEDS: dict[str, Role] = {
     **dict.fromkeys(("button stop", "button retry", "button anyway", "button other"), _RUN),
     **dict.fromkeys(("button go", "button next", "button form", "button req"), _RUN),
     **dict.fromkeys(("button resume", "button continue", "button pick"), _RUN),
-    **dict.fromkeys(("button mark", "button forget"), _RUN),
+    **dict.fromkeys(("button mark", "button forget", "button resend"), _RUN),
     "button audit": _ADMIN,
     # Forms, by their name.
     **dict.fromkeys(("form roundtable", "form answer"), _RUN),
@@ -110,6 +110,7 @@ _NAMED = {
     "MarkIt": "mark",
     "Forget": "forget",
     "Audit": "audit",
+    "Resend": "resend",
 }
 
 

@@ -192,7 +192,8 @@ class _Taken:
         if words_matter(self.event, self.intake.door):
             self.event = self.acts.event = without_secrets(self.event)
         reply = self._handle()
-        note_place(self.event, self.now)
+        if note_place(self.event, self.now):
+            self.acts.owes = True
         return reply
 
     def _handle(self) -> Reply | None:
