@@ -12,6 +12,8 @@ _BOT = re.compile(r"slack:B[A-Z0-9_]+|discord:\d+|(?!slack:|discord:)[a-z][\w-]*
 
 
 class BotEntry(Section):
+    """What one bot may have; ``default.toml`` says what each key means."""
+
     at_most: Permission = "plan"
     exchanges: int = Field(default=3, ge=0, le=100)
     per_hour: int = Field(default=12, ge=0, le=1_000)

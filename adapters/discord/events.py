@@ -111,6 +111,8 @@ def message_event(
     users = {user.id for user in message.mentions}
     roles = {role.id for role in message.role_mentions}
     ours = me.user_id in users or bool(me.role_ids & roles)
+    if message.author.bot or message.webhook_id:
+        ours = ours and _says_our_name(message, me)
     # A reply to one's own message mentions oneself, which addresses nobody.
     users -= {me.user_id, message.author.id}
     others = bool(users or roles - me.role_ids or message.mention_everyone)
@@ -132,6 +134,19 @@ def message_event(
         apart=place.apart,
         attachments=attachments(message),
     )
+
+
+def _says_our_name(message: Any, me: Me) -> bool:
+    """Whether another bot wrote our name of its own accord.
+
+    Not when it only replies to us with a ping, as libraries do by default, or answers somebody's
+    command: then that person's words would speak for the bot.
+    """
+    commands = (discord.MessageType.chat_input_command, discord.MessageType.context_menu_command)
+    if message.type in commands or message.interaction_metadata is not None:
+        return False
+    named = me.user_id in message.raw_mentions
+    return named or bool(me.role_ids.intersection(message.raw_role_mentions))
 
 
 def _replied(message: Any) -> str:

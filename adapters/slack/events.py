@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.slack.files import attachments
-from adapters.slack.text import GROUP, Names, mentioned_people, one_line, plain, raw_text
+from adapters.slack.text import GROUP, Names, mentioned_people, one_line, own_text, plain, raw_text
 from core.model import Author, ChatEvent, ConversationKey, Said
 
 Json = Mapping[str, Any]
@@ -124,7 +124,8 @@ def to_event(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
 def _message(message: Json, channel: str, me: Identity, known: Directory) -> ChatEvent:
     ts = str(message["ts"])
     raw = raw_text(message)
-    mentioned = mentioned_people(raw)
+    mine = own_text(message)  # whom a forwarded text names is not addressed by who forwards it
+    mentioned = mentioned_people(mine)
     thread = str(message.get("thread_ts") or "")
     return ChatEvent(
         key=key_of(channel, ts, thread, me),
@@ -135,7 +136,7 @@ def _message(message: Json, channel: str, me: Identity, known: Directory) -> Cha
         kind="message",
         sent_at=float(ts),
         mentions_us=me.user_id in mentioned or message.get("type") == "app_mention",
-        mentions_others=bool(set(mentioned) - {me.user_id} or GROUP.search(raw)),
+        mentions_others=bool(set(mentioned) - {me.user_id} or GROUP.search(mine)),
         direct=channel.startswith("D"),
         in_thread=bool(thread and thread != ts),
         attachments=attachments(message),

@@ -17,7 +17,8 @@ USER = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>\n]*)?>")
 CHANNEL = re.compile(r"<#([CGD][A-Z0-9]+)(?:\|([^<>\n]*))?>")
 GROUP = re.compile(r"<!(?:subteam\^|here|channel|everyone)")
 _DECODED = {"lt": "<", "gt": ">", "amp": "&"}
-NAME_MAX_CHARS = 80
+NAME_MAX_CHARS, FILE_MAX_CHARS = 80, 255
+FORWARDED = "[forwarded message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,10 @@ def decode(text: str) -> str:
     return ENTITY.sub(lambda found: _DECODED[found[1]], text)
 
 
-def one_line(name: str) -> str:
+def one_line(name: str, limit: int = NAME_MAX_CHARS) -> str:
     """A name fit to stand in a line: no breaks or control characters, of bounded length."""
     seen = "".join(c if c.isprintable() else " " for c in name)
-    return " ".join(seen.split())[:NAME_MAX_CHARS]
+    return " ".join(seen.split())[:limit]
 
 
 def mentioned_people(raw: str) -> tuple[str, ...]:
@@ -109,18 +110,21 @@ def _link(url: str, label: str) -> str:
     return url if same else f"{label} ({url})"
 
 
+def own_text(message: Mapping[str, Any]) -> str:
+    """What the author of a message wrote, in Slack's notation: nothing of what hangs below it."""
+    return str(message.get("text") or _blocks(message.get("blocks") or ()))
+
+
 def raw_text(message: Mapping[str, Any]) -> str:
-    """A message's text in Slack's notation, and a line for each attached file.
+    """A message's text in Slack's notation, what it forwards, and a line for each attached file.
 
     Blocks, then legacy attachments, are read only when ``text`` is empty.
     """
-    text = message.get("text") or _blocks(message.get("blocks") or ())
-    if not text:
-        pieces = [_attachment(a) for a in message.get("attachments") or ()]
-        text = "\n".join(p for p in pieces if p)
+    text = own_text(message)
+    below = [a for a in message.get("attachments") or () if not text or a.get("is_share")]
     names = [str(f.get("name") or f.get("title") or "unnamed") for f in message.get("files") or ()]
-    files = [f"[attached file: {_escape(' '.join(name.split()))}]" for name in names]
-    return "\n".join(p for p in (text, *files) if p)
+    files = [f"[attached file: {_escape(one_line(name, FILE_MAX_CHARS))}]" for name in names]
+    return "\n".join(p for p in (text, *map(_attachment, below), *files) if p)
 
 
 def _escape(text: str) -> str:
@@ -129,7 +133,11 @@ def _escape(text: str) -> str:
 
 def _attachment(attachment: Mapping[str, Any]) -> str:
     parts = [attachment.get(k) for k in ("pretext", "title", "text")]
-    return "\n".join(p for p in parts if p) or str(attachment.get("fallback") or "")
+    said = "\n".join(p for p in parts if p) or str(attachment.get("fallback") or "")
+    if not attachment.get("is_share"):
+        return said
+    name = one_line(str(attachment.get("author_name") or ""))
+    return f"{FORWARDED}{f' by {_escape(name)}' if name else ''}] {said}"
 
 
 def _blocks(blocks: Sequence[Mapping[str, Any]]) -> str:
