@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
@@ -13,7 +14,7 @@ from core.model import Asked, Ruling
 from core.records import asked as rows
 from core.records import messages, turns
 from core.records.thread import Records
-from core.tongue import speaking_at, to_say
+from core.tongue import say, speaking_at, to_say
 from core.turns import asked as posts
 from core.turns.asked import Voice
 
@@ -70,4 +71,5 @@ class Expiry:
 
     def _settle(self, asked: Asked, ruling: Ruling, now: float) -> Asked | None:
         with speaking_at(messages.get_conversation(asked.conversation_id).key):
-            return posts.settle(asked, ruling, self._voice, now)
+            said = replace(ruling, note=say(ruling.note))
+            return posts.settle(asked, said, self._voice, now)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from core.model import Asked, AskedQuestion, Button, Participant, Permission, Ruling, Turn
 from core.records import asked as records
 from core.records import messages, outbox
+from core.tongue import say, to_say
 from core.words import literal, seat_name
 
 Voice = Callable[[str, str, str], tuple[str, ...]]
@@ -25,18 +26,25 @@ _CHANGES = (
 )
 _RUNS = ("command_execution", "Bash", "bash", "shell", "execute", "run_shell_command")
 DOES: Mapping[str, str] = {
-    **dict.fromkeys(_CHANGES, "change files"),
-    **dict.fromkeys(_RUNS, "run a command"),
-    **dict.fromkeys(("Read", "read", "read_file"), "read files"),
-    **dict.fromkeys(("WebFetch", "webfetch", "web_fetch", "fetch"), "read a web page"),
-    **dict.fromkeys(("WebSearch", "websearch", "google_web_search"), "search the web"),
-    "network": "connect to a host",
-    "write_stdin": "type into a program that runs",
-    "mcp_tool_call": "use a server's tool",
-    "external_directory": "reach outside of the project",
-    "request_permissions": "have wider permissions",
+    **dict.fromkeys(_CHANGES, to_say("change files")),
+    **dict.fromkeys(_RUNS, to_say("run a command")),
+    **dict.fromkeys(("Read", "read", "read_file"), to_say("read files")),
+    **dict.fromkeys(("WebFetch", "webfetch", "web_fetch", "fetch"), to_say("read a web page")),
+    **dict.fromkeys(("WebSearch", "websearch", "google_web_search"), to_say("search the web")),
+    "network": to_say("connect to a host"),
+    "write_stdin": to_say("type into a program that runs"),
+    "mcp_tool_call": to_say("use a server's tool"),
+    "external_directory": to_say("reach outside of the project"),
+    "request_permissions": to_say("have wider permissions"),
 }
 """What people call the tools that engines name."""
+
+
+def does(tool: str) -> str:
+    """The same in the language that is spoken; "" for a tool that it does not know."""
+    return say(DOES[tool]) if tool in DOES else ""
+
+
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
@@ -103,10 +111,15 @@ def say_held(
     ``modes`` are what is allowed and what the engine is held to; ``able`` the engines that could.
     """
     wanted, held = modes
-    others = f"`--engine {able[0]}` can be; or " if able else ""
-    text = (
-        f"🔒 {literal(engine)} cannot be held to **{wanted}**, so here it runs in **{held}** "
-        f"({MEANING[held]}). {others}another `permission` for this channel changes it."
+    others = say("`--engine {name}` can be; or ", name=able[0]) if able else ""
+    text = say(
+        "🔒 {engine} cannot be held to **{wanted}**, so here it runs in **{held}** "
+        "({meaning}). {others}another `permission` for this channel changes it.",
+        engine=literal(engine),
+        wanted=wanted,
+        held=held,
+        meaning=say(MEANING[held]),
+        others=others,
     )
     chat = messages.get_conversation(turn.conversation_id).key.chat
     texts = voice(chat, text, "")
@@ -117,9 +130,10 @@ def say_held(
 def say_too_many(turn: Turn, run_id: str, voice: Voice, now: float) -> None:
     """Tell a conversation, once in a turn, that an agent asks for more than people are put to."""
     who = literal(seat_name(records.seat_of(run_id)), 60)
-    text = (
-        f"⛔ {who} asks for more than people can decide: what comes beyond that is denied. "
-        "`!requests` shows what waits, `!stop` ends it."
+    text = say(
+        "⛔ {who} asks for more than people can decide: what comes beyond that is denied. "
+        "`!requests` shows what waits, `!stop` ends it.",
+        who=who,
     )
     chat = messages.get_conversation(turn.conversation_id).key.chat
     texts = voice(chat, text, "")
@@ -129,17 +143,18 @@ def say_too_many(turn: Turn, run_id: str, voice: Voice, now: float) -> None:
 
 def cannot_be_held(wanted: Permission) -> str:
     """Why an engine is not run at all."""
-    return (
-        f"it cannot be held to “{wanted}”, which is all that is allowed here; ask another engine "
-        "with --engine, or set another permission for this channel"
+    return say(
+        "it cannot be held to “{wanted}”, which is all that is allowed here; ask another "
+        "engine with --engine, or set another permission for this channel",
+        wanted=wanted,
     )
 
 
 MEANING: Mapping[Permission, str] = {
-    "plan": "it reads and changes nothing",
-    "ask": "it asks for leave each time",
-    "edit": "it may change files",
-    "full": "it may run anything",
+    "plan": to_say("it reads and changes nothing"),
+    "ask": to_say("it asks for leave each time"),
+    "edit": to_say("it may change files"),
+    "full": to_say("it may run anything"),
 }
 
 # --- words -----------------------------------------------------------------------------------
@@ -161,7 +176,7 @@ def in_project(asked: Asked) -> str:
 def one_line(asked: Asked) -> str:
     """A request in a list."""
     request = asked.request
-    what = in_project(asked) or DOES.get(request.tool, request.tool)
+    what = in_project(asked) or does(request.tool) or request.tool
     if request.questions:
         what = request.questions[0].text
     return f"**#{asked.id}** {who_asks(asked)}: {literal(what, 120)}"
@@ -174,22 +189,26 @@ def outcome(asked: Asked) -> str:
         case "waiting":
             return ""
         case "once":
-            return f"✅ Allowed once by {by}."
+            return say("✅ Allowed once by {by}.", by=by)
         case "session":
             label = literal(asked.request.scope_label or asked.request.scope, 120)
-            return f"✅ Allowed by {by} for this session: {label}."
+            return say("✅ Allowed by {by} for this session: {label}.", by=by, label=label)
         case "deny":
-            done = "Not answered" if asked.request.kind == "question" else "Denied"
-            return f"⛔ {done} by {by}" + (f": {note}" if note else ".")
+            done = say("Not answered") if asked.request.kind == "question" else say("Denied")
+            if note:
+                return say("⛔ {done} by {by}: {note}", done=done, by=by, note=note)
+            return say("⛔ {done} by {by}.", done=done, by=by)
         case "answer":
             picked = "; ".join(", ".join(answers) for answers in asked.answers)
-            return f"💬 Answered by {by}: {literal(picked, 600)}"
+            return say("💬 Answered by {by}: {picked}", by=by, picked=literal(picked, 600))
         case "expired":
             if asked.request.kind == "question":
-                return "⌛ Nobody answered in time."
-            return "⌛ Nobody decided in time, so it was denied."
+                return say("⌛ Nobody answered in time.")
+            return say("⌛ Nobody decided in time, so it was denied.")
         case "withdrawn":
-            return f"⏹️ Not needed any more: {note}." if note else "⏹️ Not needed any more."
+            if not note:
+                return say("⏹️ Not needed any more.")
+            return say("⏹️ Not needed any more: {note}.", note=note)
 
 
 def by_leave_text(used: Sequence[tuple[str, str, int]]) -> str:
@@ -197,11 +216,18 @@ def by_leave_text(used: Sequence[tuple[str, str, int]]) -> str:
     if not used:
         return ""
     parts = [
-        f"{literal(label, 120)} ({count}×, leave by {literal(by, 60)})" for label, by, count in used
+        say(
+            "{label} ({count}×, leave by {by})",
+            label=literal(label, 120),
+            count=count,
+            by=literal(by, 60),
+        )
+        for label, by, count in used
     ]
-    return (
-        f"🔓 Not asked again, since it was allowed for this session: {'; '.join(parts)}. "
-        "`!requests` lists what is allowed, `!revoke` ends it."
+    return say(
+        "🔓 Not asked again, since it was allowed for this session: {all}. `!requests` "
+        "lists what is allowed, `!revoke` ends it.",
+        all="; ".join(parts),
     )
 
 
@@ -248,11 +274,16 @@ def _text(asked: Asked, about: int | None, detail: int | None) -> str:
 
 def _wish(asked: Asked, limit: int | None) -> list[str]:
     request = asked.request
-    whose = f", on a question of {literal(asked.asker, 60)}" if asked.asker else ""
-    does = DOES.get(request.tool, "")
-    tool = f" to use **{literal(request.tool, 60)}**" if request.tool else ""
-    tool = f" to **{does}**" if does else tool
-    head = f"🔐 **#{asked.id}** · {who_asks(asked)} asks leave{tool}{whose}:"
+    whose = say(", on a question of {asker}", asker=literal(asked.asker, 60)) if asked.asker else ""
+    tool = say(" to use **{tool}**", tool=literal(request.tool, 60)) if request.tool else ""
+    tool = say(" to **{does}**", does=does(request.tool)) if does(request.tool) else tool
+    head = say(
+        "🔐 **#{id}** · {who_asks} asks leave{tool}{whose}:",
+        id=asked.id,
+        who_asks=who_asks(asked),
+        tool=tool,
+        whose=whose,
+    )
     about = in_project(asked)
     return [head, *_block(asked, about, limit)] if about.strip() else [head]
 
@@ -262,24 +293,24 @@ def _block(asked: Asked, text: str, limit: int | None) -> list[str]:
     if limit is None or len(text) <= limit:
         return [code_block(text)]
     shown = [code_block(text, limit)] if limit else []
-    where = "Cut here" if limit else "More is not shown here"
-    return [*shown, f"✂️ {where}; `!requests {asked.id}` shows all of it."]
+    where = say("Cut here") if limit else say("More is not shown here")
+    return [*shown, say("✂️ {where}; `!requests {id}` shows all of it.", where=where, id=asked.id)]
 
 
 def _questions(asked: Asked, limit: int | None) -> list[str]:
-    parts = [f"❓ **#{asked.id}** · {who_asks(asked)} wants to know:"]
+    parts = [say("❓ **#{id}** · {who_asks} wants to know:", id=asked.id, who_asks=who_asks(asked))]
     many = len(asked.request.questions) > 1
     for number, question in enumerate(asked.request.questions, 1):
         head = f"{number}. " if many else ""
         most = limit or 4_000
         lines = [f"> {head}{literal(question.text, most)}"]
         if len(question.text) > most:
-            lines.append(f"> ✂️ Cut here; `!requests {asked.id}` shows all of it.")
+            lines.append(say("> ✂️ Cut here; `!requests {id}` shows all of it.", id=asked.id))
         for at, (label, told) in enumerate(question.options, 1):
             about = f": {literal(told, min(limit or 400, 200))}" if told else ""
             lines.append(f"> - {at} = **{literal(label, 80)}**{about}")
         if question.several:
-            lines.append("> - several may be picked")
+            lines.append(say("> - several may be picked"))
         parts.append("\n".join(lines))
     return parts
 
@@ -288,14 +319,23 @@ def _how(asked: Asked) -> str:
     number, request = asked.id, asked.request
     if request.kind == "question":
         if len(request.questions) > 1:
-            return f"Or type `!answer {number}` with a line for each question (numbers or words)."
-        return f"Or type `!answer {number} …` with a number or your own words."
+            return say(
+                "Or type `!answer {number}` with a line for each question (numbers or words).",
+                number=number,
+            )
+        return say("Or type `!answer {number} …` with a number or your own words.", number=number)
     lines: list[str] = []
     if offers_session(asked):
         label = literal(request.scope_label or request.scope, 160)
-        lines.append(f"“Allow for this session” covers: {label}.")
+        lines.append(say("“Allow for this session” covers: {label}.", label=label))
     session = f", `!allow {number} session`" if offers_session(asked) else ""
-    lines.append(f"Or type `!allow {number}`{session} or `!deny {number} reason`.")
+    lines.append(
+        say(
+            "Or type `!allow {number}`{session} or `!deny {number} reason`.",
+            number=number,
+            session=session,
+        )
+    )
     return "\n".join(lines)
 
 
@@ -321,10 +361,17 @@ def _buttons(asked: Asked) -> tuple[Button, ...]:
         if picks_by_button(questions):
             labels = [_label(label) for label, _ in questions[0].options]
             made = [button(f"o{at}", label) for at, label in enumerate(labels)]
-        made.append(button("form", "Other…" if made else "Answer…", "plain" if made else "primary"))
-        return (*made, button("deny", "Do not answer", "danger"))
-    session = (button("session", "Allow for this session"),) if offers_session(asked) else ()
-    return (button("once", "Allow once", "primary"), *session, button("deny", "Deny", "danger"))
+        if made:
+            made.append(button("form", say("Other…")))
+        else:
+            made.append(button("form", say("Answer…"), "primary"))
+        return (*made, button("deny", say("Do not answer"), "danger"))
+    session = (button("session", say("Allow for this session")),) if offers_session(asked) else ()
+    return (
+        button("once", say("Allow once"), "primary"),
+        *session,
+        button("deny", say("Deny"), "danger"),
+    )
 
 
 def _label(text: str) -> str:

@@ -14,6 +14,7 @@ from core.context.frame import one_line
 from core.control import Lease
 from core.model import Asked, EngineEvent, EngineRequest, Ruling, Step, Turn, Verdict
 from core.records import asked as rows
+from core.tongue import say, to_say
 from core.turns import asked as posts
 from core.turns.asking import Sitting
 from core.turns.house import House
@@ -23,7 +24,7 @@ log = structlog.get_logger()
 NOTICED_S = 1.0
 MAX_WAITING = 30  # of one run at once: more than people can tell apart in a thread
 MAX_ASKED = 200  # of one run in all
-WITHDRAWN = "the agent asks for it no more"
+WITHDRAWN = to_say("the agent asks for it no more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Requests:
                 self._house.wake_delivery()
 
     def _withdraw(self, now: float) -> None:
-        posts.withdraw_run(self._run_id, "the run is over", self._house.voice, now)
+        posts.withdraw_run(self._run_id, say("the run is over"), self._house.voice, now)
 
     async def _work(self) -> None:
         while True:
@@ -176,7 +177,7 @@ class Requests:
         try:
             await asyncio.wait((back,), timeout=NOTICED_S)
             if not back.done():
-                told = "decided, waiting for a free slot"
+                told = say("decided, waiting for a free slot")
                 self._house.progress.waits(self._run_id, told)
             await back
         finally:
@@ -194,7 +195,7 @@ class Requests:
             asked = rows.of_run(self._run_id, engine_id)
             if asked is None:
                 return 0
-            ruling = Ruling("withdrawn", note=WITHDRAWN)
+            ruling = Ruling("withdrawn", note=say(WITHDRAWN))
             posts.settle(asked, ruling, self._house.voice, time.time())
             return asked.id
 
@@ -208,8 +209,11 @@ class Requests:
 
     def _show(self) -> None:
         told = [
-            f"waiting for your {what}: {', '.join(f'#{number}' for number in numbers)}"
-            for what, kind in (("decision", "permission"), ("answer", "question"))
+            say(text, numbers=", ".join(f"#{number}" for number in numbers))
+            for text, kind in (
+                (to_say("waiting for your decision: {numbers}"), "permission"),
+                (to_say("waiting for your answer: {numbers}"), "question"),
+            )
             if (numbers := [n for n, one in self._waiting.items() if one.kind == kind])
         ]
         self._house.progress.waits(self._run_id, ", ".join(told))

@@ -14,6 +14,7 @@ from core.model import Button, Conversation, Outcome, OutFile, Participant, Pull
 from core.records import asked, outbox
 from core.streams import explain
 from core.table import LASTING
+from core.tongue import say
 from core.turns.asked import by_leave_text
 from core.turns.controls import NOTHING, Below
 from core.turns.made import Made, left_text
@@ -88,7 +89,7 @@ class Say:
             self._post("answer", texts, controls, files=made.files if made else ())
         elif expected:
             seat, outcome = self.closing.seat, self.closing.outcome
-            why = f"{seat.engine} ended without saying anything."
+            why = say("{engine} ended without saying anything.", engine=seat.engine)
             why = explain(seat.engine, outcome) if outcome.kind == "empty" else why
             self.notice(of_seat(seat, why))
 
@@ -119,7 +120,7 @@ class Say:
         """Why it came to nothing, below what it had said by then."""
         seat, turn = self.closing.seat, self.closing.turn
         if visible:
-            label = label_of(turn, seat, self.closing.step.round) + " · broken off"
+            label = label_of(turn, seat, self.closing.step.round) + say(" · broken off")
             self._post("answer", self._spoken(visible, label))
         reason = explain(seat.engine, self.closing.outcome)
         reason += ask_others_text(self.closing.others)
@@ -128,7 +129,7 @@ class Say:
         buttons = () if turn.kind == "roundtable" else buttons
         more = turn.kind == "roundtable" and self.closing.step.round + 1 < turn.rounds
         sits_out = more and self.closing.outcome.kind in LASTING
-        rest = " It sits out the rounds to come." if sits_out else ""
+        rest = say(" It sits out the rounds to come.") if sits_out else ""
         self.notice(f"⚠️ {of_seat(seat, reason)}{rest}", buttons)
 
     def _spoken(self, text: str, label: str) -> tuple[str, ...]:
@@ -142,8 +143,12 @@ class Say:
 
     def _voiced(self, text: str, shown: str, label: str) -> tuple[str, ...]:
         if len(shown) < len(text):
-            missing = f"{len(text) - len(shown):,} of {len(text):,} characters"
-            shown += f"\n\n⚠️ Too long for a thread: the last {missing} are not shown."
+            missing = say(
+                "{count:,} of {count2:,} characters", count=len(text) - len(shown), count2=len(text)
+            )
+            shown += say(
+                "\n\n⚠️ Too long for a thread: the last {missing} are not shown.", missing=missing
+            )
         shown += self.closing.below.small_print(self.closing.outcome)
         return self.voice(self.conversation.key.chat, shown, label)
 

@@ -22,6 +22,7 @@ from core.pull import split_markers
 from core.records import asked, messages, outbox, runs, sessions, turns
 from core.streams import posing_as_answer
 from core.table import spoke, waits
+from core.tongue import say
 from core.turns.asked import withdraw_run, withdraw_turn
 from core.turns.rounds import (
     GOING,
@@ -133,7 +134,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
         visible = ""
     later = waits(turn, closing.step) and turn.state in GOING
     position = blocks.position if state == "answered" else None
-    withdraw_run(closing.run_id, "the run is over", voice, now)
+    withdraw_run(closing.run_id, say("the run is over"), voice, now)
     if not runs.settle_run(
         closing.run_id,
         state,
@@ -147,24 +148,24 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
     ):
         runs.child_gone(closing.run_id)
         return "cut"
-    say = Say(closing, conversation, voice, now, later=later)
+    speech = Say(closing, conversation, voice, now, later=later)
     run = runs.get_run(closing.run_id)
     if state in ("answered", "failed"):
-        say.looked_up(run)
+        speech.looked_up(run)
     if closing.fresh:
-        say.notice(FRESH[closing.fresh])
+        speech.notice(say(FRESH[closing.fresh]))
     said = 0 if later else tell(turn, run, now, visible)
     if state == "answered":
         lost = () if faults else blocks.faults  # told back before, or there is no hop left for it
         expected = not (pulls or blocks.found or blocks.faults)
-        say.answer(visible, expected=expected, last=not (pulls or faults))
+        speech.answer(visible, expected=expected, last=not (pulls or faults))
         say.not_posted()
-        say.wordless(run, None if visible or pulls or faults else position)
+        speech.wordless(run, None if visible or pulls or faults else position)
         if lost:
-            say.notice(unread_text(seat_name(closing.seat), lost))
-        say.by_leave(run)
+            speech.notice(unread_text(seat_name(closing.seat), lost))
+        speech.by_leave(run)
     elif state == "failed":
-        say.failure(visible)
+        speech.failure(visible)
     if not later:
         apply(teller, turn, run, blocks, said)
     clear_status(closing.run_id, now)
@@ -189,7 +190,7 @@ def end_of_turn(turn_id: int, teller: Teller) -> TurnState:
     turn = turns.get_turn(turn_id)
     assert turn is not None
     _forget_deleted(turn)
-    withdraw_turn(turn_id, "the question is answered", teller.voice, teller.now)
+    withdraw_turn(turn_id, say("the question is answered"), teller.voice, teller.now)
     if turn.kind == "roundtable":
         let_go_all(teller, turn)
         if ended:
@@ -222,13 +223,17 @@ def settle_cut(run_id: str, voice: Voice, now: float) -> None:
     if turn.state in ("queued", "running") and asked.holds(run_id):
         runs.park(run_id)
         return
-    withdraw_run(run_id, "the run is over", voice, now)
+    withdraw_run(run_id, say("the run is over"), voice, now)
     if turn.state not in ("queued", "running") or (run.attempt < 2 and not run.can_write):
         return
     runs.give_up(run_id)
     name = seat_name(seat_at(turn, run.step))
-    why = "it may have changed files" if run.can_write else "it was cut off twice"
-    text = f"⚠️ Moot was interrupted while {name} worked. Since {why}, it was not started again."
+    why = say("it may have changed files") if run.can_write else say("it was cut off twice")
+    text = say(
+        "⚠️ Moot was interrupted while {name} worked. Since {why}, it was not started again.",
+        name=name,
+        why=why,
+    )
     later = waits(turn, run.step)
     buttons = (retry_button(turn.id),)
     post_notice(turn, text, voice, now, buttons=buttons, run_id=run_id, keep=later)
@@ -245,14 +250,16 @@ def fail_turn(turn_id: int, teller: Teller) -> None:
         broken = Outcome("crashed", detail="an error inside Moot")
         if runs.settle_run(run.id, "failed", broken, answer="", pulls=(), now=now):
             clear_status(run.id, now)
-    withdraw_turn(turn_id, "the run is over", voice, now)
+    withdraw_turn(turn_id, say("the run is over"), voice, now)
     if not turns.end_turn(turn_id, "failed", "an error inside Moot", now):
         return
     turn = turns.get_turn(turn_id)
     assert turn is not None
     _forget_deleted(turn)
     let_go_all(teller, turn)
-    text = f"⚠️ Something went wrong inside Moot (turn {turn_id}; the log says what)."
+    text = say(
+        "⚠️ Something went wrong inside Moot (turn {turn_id}; the log says what).", turn_id=turn_id
+    )
     post_notice(turn, text, voice, now, buttons=(retry_button(turn.id),))
     show_header(turn, voice, now)
 
