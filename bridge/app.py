@@ -24,8 +24,15 @@ from bridge.intake import Intake
 from bridge.keeping import kept_days, still_kept
 from bridge.languages import Languages
 from bridge.line import Line
-from bridge.load import LAST_RESORT, SHIPPED, default_engine, load_engines, summary_by, usable
+from bridge.load import (
+    LAST_RESORT,
+    default_engine,
+    load_engines,
+    summary_by,
+    usable,
+)
 from bridge.lock import writers_lock
+from bridge.policies import files_meaning, memory_terms, policy_of
 from bridge.progress import StatusMessages
 from bridge.projects import channels_of, project_of, recall_of
 from bridge.pulls import Pulls
@@ -38,18 +45,15 @@ from bridge.terminals import Terminals
 from bridge.usage_acts import Counting
 from bridge.worker import Worker
 from config.settings import Settings
-from core.context.terms import ChannelTerms, EngineTerms, HouseTerms
 from core.control import Slots
 from core.engines.process import Writers
 from core.engines.process import run as run_engine
-from core.memory.embed.choose import EmbedTerms
-from core.memory.memory import Memory, MemoryTerms
+from core.memory.memory import Memory
 from core.memory.summarise import Summariser
 from core.model import (
     Attachment,
     ConversationKey,
     EngineInfo,
-    Limits,
     Participant,
     Said,
 )
@@ -61,12 +65,10 @@ from core.records.scrub import Scrubber
 from core.records.thread import Records
 from core.redact import redact
 from core.sources.catalog import all_sources
-from core.sources.code.meaning import Meaning, of_this_host
 from core.sources.programs import end_leftovers
 from core.tongue import where_spoken
-from core.turns.house import FileTerms, House, Policy
+from core.turns.house import House
 from core.turns.parking import others
-from core.turns.made import OutTerms
 from core.turns.rounds import posted
 from core.turns.shelf import Shelf
 
@@ -197,7 +199,7 @@ async def running(
             sources=all_sources(folder, meaning),
             progress=status,
             wake_delivery=delivery.wake,
-            policy=_policy(settings, persona_folder, attended=attended),
+            policy=policy_of(settings, persona_folder, attended=attended),
             pulls=pulls,
             slots=Slots(*capacity(settings, engines, default)),
             purse=replace(
@@ -302,80 +304,6 @@ def names_of(settings: Settings, engines: Iterable[str], shipped: Path) -> Names
         frozenset(engines),
         personas(settings, shipped),
         frozenset(settings.roundtable.presets),
-    )
-
-
-def terms_of(settings: Settings) -> HouseTerms:
-    """What the settings say of how agents are told: for all, by engine and by channel."""
-    context = settings.context
-    return HouseTerms(
-        budget_chars=context.budget_chars,
-        light_budget_chars=context.light_budget_chars,
-        delivery=context.delivery,
-        mode=context.mode,
-        engines={
-            name: EngineTerms(
-                budget_chars=entry.budget_chars,
-                budget_tokens=entry.budget_tokens,
-                delivery=entry.delivery,
-                # Codex runs models of this host with --oss.
-                local=True if "--oss" in entry.args else entry.local,
-                model=entry.model,
-            )
-            for name, entry in settings.engines.named.items()
-        },
-        channels={
-            name: ChannelTerms(entry.mode, entry.budget_chars, entry.delivery)
-            for name, entry in settings.channels.items()
-        },
-    )
-
-
-def files_meaning(settings: Settings) -> Meaning:
-    """What makes vectors of the projects' files, where the settings want them."""
-    wanted = settings.memory.files and settings.memory.embedder != "none"
-    return Meaning(of_this_host) if wanted else Meaning()
-
-
-def memory_terms(settings: Settings) -> MemoryTerms:
-    """What the settings say of memory."""
-    said = settings.memory
-    key = said.embedder_key.get_secret_value()
-    embed = EmbedTerms(said.embedder, said.embedder_url, said.embedder_model, key)
-    return MemoryTerms(embed, said.chroma, said.cache_mb, said.statements)
-
-
-def _policy(settings: Settings, persona_folder: Path, *, attended: bool) -> Policy:
-    context, runs = settings.context, settings.runs
-    return Policy(
-        terms=terms_of(settings),
-        sessions=context.sessions,
-        controls=settings.chat.controls,
-        footer=settings.chat.footer,
-        own_engines=frozenset(settings.engines.named) - SHIPPED,
-        max_per_message_chars=context.max_per_message_chars,
-        history_messages=context.history_messages,
-        max_followups=settings.pull.max_followups,
-        max_in_run=settings.pull.max_in_run,
-        roundtable=settings.permissions.roundtable,
-        attended=attended,
-        limits=Limits(idle_s=runs.idle_s, total_s=runs.total_s),
-        retries=runs.retries,
-        scratch=settings.storage.dir / "scratch",
-        persona_folder=persona_folder,
-        files=FileTerms(
-            settings.attachments.enabled,
-            int(settings.attachments.max_file_mb * 1_000_000),
-            settings.attachments.max_files,
-            int(settings.attachments.max_total_mb * 1_000_000),
-        ),
-        out=OutTerms(
-            settings.storage.dir / "out",
-            int(settings.attachments.max_file_mb * 1_000_000),
-            settings.attachments.max_files,
-            int(settings.attachments.max_total_mb * 1_000_000),
-            settings.chat.file_over_lines,
-        ),
     )
 
 

@@ -7,8 +7,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from bridge.app import DATABASE, memory_terms
+from bridge.app import DATABASE
 from bridge.lock import writers_lock
+from bridge.policies import memory_terms
 from config.settings import Settings
 from core import filelock
 from core.errors import AlreadyRunning, BadInput

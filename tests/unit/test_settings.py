@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from bridge.app import terms_of
+from bridge.policies import terms_of
 from config.settings import Settings, SettingsError, load_settings
 from core.context.terms import ChannelTerms, EngineTerms
 
