@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.context.attached import files_body, nothing_else, out_body
 from core.context.budget import Want
-from core.context.frame import fit, one_line, theirs
+from core.context.frame import cut_head, fit, one_line, theirs
 from core.context.roundtable import POSITION, roundtable_part
 from core.context.rules import marker, rules
 from core.context.speakers import Speakers, agent_key, participant_label
@@ -20,6 +20,7 @@ _ALL: frozenset[Mode] = frozenset(("lite", "standard", "full"))
 _STANDARD: frozenset[Mode] = frozenset(("standard", "full"))
 _FULL: frozenset[Mode] = frozenset(("full",))
 MAX_AVAILABLE_CHARS = 400
+MAX_ABOUT_CHARS = 8_000
 _KIND = re.compile(r"pull:\s*(\w+)")
 
 
@@ -183,6 +184,8 @@ def role(request: PackRequest, asker: str = "") -> str:
         blocks.append(roundtable_part(request))
     if request.topic and request.topic != request.prompt:
         blocks.append(f"The topic:\n{theirs(request.topic)}")
+    if request.about is not None:
+        blocks.append(_about(request.about, request.budget_chars))
     number = f" (#{request.prompt_message_id})" if request.prompt_message_id else ""
     asker = asker or (f"{one_line(request.asker)} (human)" if request.asker else "")
     who = f", from {asker}" if asker else ""
@@ -192,6 +195,14 @@ def role(request: PackRequest, asker: str = "") -> str:
         "message."
     )
     return titled("role", "\n\n".join(blocks))
+
+
+def _about(said: Message, budget_chars: int) -> str:
+    """The message that the question is about: somebody's words, told whole where they fit."""
+    text = cut_head(said.text, min(MAX_ABOUT_CHARS, budget_chars // 4))
+    cut = " (its beginning)" if len(text) < len(said.text) else ""
+    who = f"{one_line(said.author_name)} ({said.author_kind})"
+    return f"The question is about this message (#{said.id}), from {who}{cut}:\n{theirs(text)}"
 
 
 # --- the conversation --------------------------------------------------------------------

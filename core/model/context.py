@@ -303,6 +303,7 @@ class PackRequest:
         token_factor: what the estimate is corrected by for this engine.
         ruled: what people decided, while no process was there to hear it, of what the agent had
             asked for in an earlier attempt; a line each, safe to be shown.
+        about: the message that the question is about, where it is one in particular.
         files / files_folder: what people attached to the messages told, and the absolute path of
             the folder that they are in for this run.
         out_folder: the absolute path of the folder for files that are to reach people ("": none).
@@ -332,6 +333,7 @@ class PackRequest:
     positions: tuple[str, ...] = ()
     ruled: tuple[str, ...] = ()
     files: tuple[Brought, ...] = ()
+    about: Message | None = None
     files_folder: str = ""
     out_folder: str = ""
 

@@ -124,6 +124,7 @@ class Turn:
     budget_chars: int = 0
     forecast: Forecast | None = None  # of a roundtable, once it was reckoned
     permission: Permission | None = None  # what its agents may do at most (None: as set)
+    about: int = 0  # the message that the question is about (0: none in particular)
     by_bot: bool = False  # another bot asks, no person
 
     def seat_of(self, step: Step) -> Participant:

@@ -45,6 +45,7 @@ def queue_turn(
     budget_chars: int = 0,
     permission: Permission | None = None,
     by_bot: bool = False,
+    about: int = 0,
 ) -> int:
     """Queue a question; returns the turn's id."""
     row = TurnRow.create(
@@ -62,6 +63,7 @@ def queue_turn(
         budget_chars=budget_chars,
         permission=permission or "",
         by_bot=by_bot,
+        about=about,
         queued_at=now,
     )
     MessageRow.change(prompt_message_id, turn=row.id)
@@ -369,6 +371,7 @@ def to_turn(row: TurnRow) -> Turn:
         forecast=_load_forecast(row.forecast),
         permission=cast("Permission", row.permission) if row.permission else None,
         by_bot=row.by_bot,
+        about=row.about,
     )
 
 

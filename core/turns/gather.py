@@ -238,6 +238,11 @@ class Gather:
         )
         return replace(loaded, facts=facts, offers=offers)
 
+    async def about(self, of: Turn) -> Message | None:
+        """The message that a question is about; ``None`` for one that was deleted since."""
+        do = self._records.do
+        return await do(messages.get_message, of.about, of.conversation_id) if of.about else None
+
     @in_english
     async def persona(self, seat: Participant) -> str:
         """The seat's role document, the project's own before the shipped one.

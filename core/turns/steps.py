@@ -273,6 +273,7 @@ class Table:
         return PackRequest(
             prompt=self.turn.prompt,
             prompt_message_id=self.turn.prompt_message_id,
+            about=await self.gather.about(self.turn),
             participant=seat,
             asker=self.turn.asker,
             persona_text=await self.gather.persona(seat),

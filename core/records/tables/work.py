@@ -27,6 +27,8 @@ class TurnRow(Table):
     kind = TextField()
     prompt = TextField()
     prompt_message = IntegerField()
+    # The message that the question is about, of the same conversation (0: none in particular).
+    about = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
     asker = TextField()
     asker_key = TextField()
     seats = TextField()  # JSON: [[engine, persona, model], ...]
@@ -58,6 +60,8 @@ TurnRow.add_index(
 )
 TurnRow.add_index(TurnRow.index(TurnRow.state, TurnRow.id, name="turn_by_state"))
 TurnRow.add_index(TurnRow.index(TurnRow.prompt_message, name="turn_of_prompt"))
+# How much a person asked lately (core.records.pace).
+TurnRow.add_index(TurnRow.index(TurnRow.asker_key, TurnRow.queued_at, name="turn_of_asker"))
 
 
 class RunRow(Table):
