@@ -76,6 +76,32 @@ def try_(
 
 
 @app.command()
+def setup(
+    platform: Annotated[
+        str, typer.Argument(metavar="[slack|discord]", help="Asked for when left out.")
+    ] = "",
+    config: Config = None,
+) -> None:
+    """Lead through setting up a chat, step by step, to a first answer in it."""
+    from bridge.setup.run import set_up
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _fail("moot setup needs a terminal; for scripts, docs/how-to has all settings")
+    try:
+        settings = set_up(platform, config)
+    except MootError as error:
+        _fail(str(error))
+        return
+    except (KeyboardInterrupt, EOFError):
+        print("\nStopped. What was kept so far is used the next time.", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(130) from None
+    if settings is not None:
+        from bridge.serve import serve
+
+        _finish(serve(settings))
+
+
+@app.command()
 def doctor(config: Config = None, as_json: AsJson = False) -> None:  # noqa: FBT002
     """Check settings, tokens, scopes, engines and stores; every fault comes with its fix."""
     from bridge.doctor import examine, show

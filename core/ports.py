@@ -25,6 +25,7 @@ from core.model import (
     Reply,
     Said,
     Scene,
+    Secret,
     Spawn,
     TerminalSession,
     Verdict,
@@ -123,6 +124,52 @@ class Chat(Protocol):
 
         ``channels`` are ids that the settings name: Moot must be able to hear and speak in each.
         """
+        ...
+
+
+class Onboarding(Protocol):
+    """How a person makes what a platform needs, step by step; texts are Markdown, in English."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def secrets(self) -> Sequence[Secret]:
+        """The tokens, in the order in which they are asked for."""
+        ...
+
+    @property
+    def invite(self) -> str:
+        """What to do so that a channel has the bot."""
+        ...
+
+    @property
+    def unheard(self) -> str:
+        """What to look at while no mention arrives."""
+        ...
+
+    @property
+    def unheard_reply(self) -> str:
+        """What to look at while mentions arrive and other messages do not."""
+        ...
+
+    def opening(self) -> str:
+        """How the app is made, before there is any token."""
+        ...
+
+    def recognise(self, text: str) -> tuple[str, str]:
+        """Which secret a pasted text is (its ``key``), else "" and what it is instead. Pure."""
+        ...
+
+    def fits(self, secrets: Mapping[str, str]) -> str:
+        """What is wrong with these together, judging by their form; "" when nothing is. Pure."""
+        ...
+
+    def chat(self, secrets: Mapping[str, str], addresses: Mapping[str, str]) -> Chat:
+        """The platform with these secrets; ``addresses`` are its settings for other servers."""
         ...
 
 

@@ -80,6 +80,7 @@ from core.model.posts import (
     Post,
     Posted,
     Reply,
+    Secret,
 )
 from core.model.team import (
     FINDING_STATES,
@@ -212,6 +213,7 @@ __all__ = [
     "RunState",
     "Said",
     "Scene",
+    "Secret",
     "Section",
     "Severity",
     "Spawn",

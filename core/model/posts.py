@@ -161,6 +161,20 @@ class Check:
     fix: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A token that a platform needs: ``key`` in its settings, what it is called there.
+
+    ``begins`` is how every such token begins ("" where that is not so), ``where`` says where to
+    find it (Markdown).
+    """
+
+    key: str
+    name: str
+    begins: str
+    where: str
+
+
 OutgoingOp = Literal["post", "edit", "delete"]
 OutgoingKind = Literal["answer", "notice", "header", "pull", "status", "request"]
 

@@ -1,0 +1,236 @@
+"""The steps of ``moot setup``, the same for every platform; what differs is its ``Onboarding``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from importlib import import_module
+from pathlib import Path
+
+from bridge.doctor import list_engines, show_engines
+from bridge.load import LAST_RESORT
+from bridge.secrets import learn_secrets
+from bridge.setup.hello import Hello
+from bridge.setup.store import SettingsFile
+from bridge.setup.talk import Talk
+from config.settings import Settings, SettingsError, load_settings
+from core.errors import BadSettings, MootError
+from core.model import ChatEvent, Check
+from core.ports import Onboarding
+
+PLATFORMS = (("slack", "Slack"), ("discord", "Discord"))
+_ADDRESSES = ("api_url", "gateway_url")
+_PERMISSIONS = (
+    ("plan", "agents only read (you can change it later)"),
+    ("ask", "they may do anything, but ask in the thread each time"),
+    ("edit", "they may change files of the folder"),
+    ("full", "they may run anything"),
+)
+
+
+def guide_for(platform: str) -> Onboarding:
+    """What leads through a platform."""
+    guide: Onboarding = import_module(f"adapters.{platform}.onboarding").ONBOARDING
+    return guide
+
+
+class Setup:
+    """Leads one person through one platform; everything that was found right is kept at once."""
+
+    def __init__(self, guide: Onboarding, talk: Talk, file: SettingsFile) -> None:
+        self._guide = guide
+        self._talk = talk
+        self._file = file
+        self._secrets: dict[str, str] = {}
+
+    def lead(self) -> Settings | None:
+        """All steps; the settings when Moot is to be started now.
+
+        Raises:
+            MootError: it cannot go on; what was kept until then is used the next time.
+        """
+        self._welcome()
+        self._talk.step(1, f"An app for Moot in {self._guide.title}")
+        self._tokens()
+        self._talk.step(2, "What it may do")
+        self._look()
+        self._talk.step(3, "First words")
+        mention = self._hello()
+        self._talk.step(4, "Who may use it")
+        self._people(mention)
+        self._talk.step(5, "What agents work on")
+        self._project(mention)
+        self._talk.step(6, "The agents")
+        return self._ready()
+
+    # --- the app and its tokens ------------------------------------------------------------
+
+    def _welcome(self) -> None:
+        if self._file.get(self._guide.name, "mode") == "http":
+            raise BadSettings(
+                f'{self._file.path} says mode = "http"; these steps are for Socket Mode. Take '
+                "that line out, or go by docs/how-to/slack.md."
+            )
+        self._talk.tell(
+            f"This leads to a first answer in {self._guide.title}, in some three minutes. What you "
+            f"paste is kept in `{self._file.path}`, which only you can read. Ctrl-C stops; begun "
+            "again, it goes on from there."
+        )
+
+    def _known(self, key: str) -> str:
+        """A setting of the platform: the environment's, else the file's."""
+        name = self._guide.name
+        variable = f"MOOT__{name}__{key}".upper()
+        return os.environ.get(variable, "").strip() or str(self._file.get(name, key) or "")
+
+    def _tokens(self, *, anew: bool = False) -> None:
+        """Ask for what is not known; a token that is pasted early is kept for its own step."""
+        guide = self._guide
+        known = {secret.key: self._known(secret.key) for secret in guide.secrets}
+        self._secrets = {} if anew else {key: value for key, value in known.items() if value}
+        if not self._secrets and not anew:
+            self._talk.tell(guide.opening())
+        for secret in guide.secrets:
+            if secret.key in self._secrets:
+                self._talk.tell(f"The *{secret.name}* is here already.")
+                continue
+            self._talk.tell(secret.where)
+            while secret.key not in self._secrets:
+                self._paste(secret.name)
+
+    def _paste(self, name: str) -> None:
+        text = self._talk.secret(f"Paste the {name}")
+        if not text:
+            return
+        key, wrong = self._guide.recognise(text)
+        if not wrong:
+            wrong = self._guide.fits({**self._secrets, key: text})
+        if wrong:
+            self._talk.tell(wrong)
+            return
+        self._secrets[key] = text
+        self._file.put(text, self._guide.name, key)
+        called = next(one.name for one in self._guide.secrets if one.key == key)
+        if called != name:
+            self._talk.tell(f"That is the *{called}*: kept. The *{name}* is still needed.")
+
+    # --- what the platform says ------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Ask the platform until nothing is wrong, or the person goes on all the same."""
+        while True:
+            found = asyncio.run(self._checks())
+            self._talk.checks(found)
+            if all(check.ok for check in found):
+                return
+            said = self._talk.ask(
+                "Put that right and press Enter to look again; or type `token` for other tokens, "
+                "`skip` to go on"
+            ).lower()
+            if said == "skip":
+                return
+            if said == "token":
+                self._tokens(anew=True)
+
+    async def _checks(self) -> list[Check]:
+        chat = self._guide.chat(self._secrets, self._addresses())
+        try:
+            async with asyncio.timeout(60):
+                return await chat.checks()
+        except TimeoutError:
+            fix = "check the network and proxy settings of this machine"
+            return [Check(self._guide.name, ok=False, detail="no answer in a minute", fix=fix)]
+        except MootError as error:
+            return [Check(self._guide.name, ok=False, detail=str(error), fix="paste other tokens")]
+
+    def _addresses(self) -> dict[str, str]:
+        return {key: value for key in _ADDRESSES if (value := self._known(key))}
+
+    def _hello(self) -> ChatEvent:
+        chat = self._guide.chat(self._secrets, self._addresses())
+        hello = Hello(chat, self._guide, self._talk.tell)
+        mention, found = asyncio.run(hello.meet())
+        self._talk.checks(found)
+        return mention
+
+    # --- who, and where --------------------------------------------------------------------
+
+    def _people(self, mention: ChatEvent) -> None:
+        author = mention.author
+        me = author.grants[0]
+        allowed = [str(one) for one in self._file.get("access", "allow") or ()]
+        admins = [str(one) for one in self._file.get("access", "admins") or ()]
+        if me not in admins and not admins:
+            self._file.put([me], "access", "admins")
+            self._talk.tell(f"**{author.name}** (`{me}`) is an admin of Moot now.")
+        if allowed:
+            self._talk.tell(f"May use Moot: `{', '.join(allowed)}` (`[access] allow`).")
+            return
+        chosen = self._talk.choose(
+            "Who may ask agents",
+            (
+                ("me", f"only {author.name}"),
+                ("all", "every member; guests and people of other companies must be named"),
+            ),
+            "me",
+        )
+        self._file.put(["*"] if chosen == "all" else [me], "access", "allow")
+
+    def _project(self, mention: ChatEvent) -> None:
+        projects = self._file.get("projects") or {}
+        for name, project in projects.items():
+            self._talk.tell(f"**{name}**: `{project.get('path')}`, kept as it is.")
+        if projects:
+            return
+        here = Path.cwd()
+        usual = str(here) if (here / ".git").exists() else ""
+        folder = self._folder(usual)
+        if folder is None:
+            self._talk.tell("Agents get an empty folder of their own until a project names one.")
+            return
+        where = self._talk.choose(
+            "In which channels",
+            (("here", "the one where you just wrote"), ("all", "every channel Moot is in")),
+            "here",
+        )
+        may = self._talk.choose("What may agents do there", _PERMISSIONS, "plan")
+        key = mention.key
+        name = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-") or "project"
+        channel = "*" if where == "all" else f"{key.chat}:{key.channel}"
+        self._file.put(str(folder), "projects", name, "path")
+        self._file.put([channel], "projects", name, "channels")
+        self._file.put(may, "projects", name, "permission")
+
+    def _folder(self, usual: str) -> Path | None:
+        while True:
+            said = self._talk.ask("The folder of your code (`none` for none)", usual or "none")
+            if said == "none":
+                return None
+            folder = Path(said).expanduser().absolute()
+            if folder.is_dir():
+                return folder
+            self._talk.tell(f"There is no folder `{folder}`.")
+
+    # --- the end ---------------------------------------------------------------------------
+
+    def _ready(self) -> Settings | None:
+        try:
+            settings = load_settings(self._file.path)
+        except SettingsError as error:
+            raise BadSettings(f"{error}\nCorrect that, then start `moot run`.") from None
+        learn_secrets(settings)
+        found, default = asyncio.run(list_engines(settings))
+        show_engines(found, default)
+        if default == LAST_RESORT:
+            self._talk.tell(
+                "No agent is installed and signed in yet, so a stand-in without a model answers. "
+                "Install one (such as `npm install -g @anthropic-ai/claude-code`), sign in, and "
+                "`moot engines` shows it."
+            )
+        self._talk.tell(f"All is set, in `{self._file.path}`. `moot doctor` checks it any time.")
+        if self._talk.yes("Start Moot now?"):
+            self._talk.tell("Ask in the thread from before. Ctrl-C ends Moot.")
+            return settings
+        self._talk.tell("Later: `moot run`.")
+        return None
