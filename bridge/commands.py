@@ -82,7 +82,7 @@ _TOPIC = re.compile(r"(roundtable|rt)\s*:\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question to one participant ("" = the default one)."""
+    """A question to one participant ("" = the default one), maybe ``about`` one message."""
 
     prompt: str
     engine: str = ""
@@ -91,6 +91,7 @@ class Ask:
     mode: str = ""
     budget_chars: int = 0
     permission: Permission | None = None
+    about: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,11 @@ NEEDS: dict[str, Role] = {
     **dict.fromkeys(("button go", "button next", "button form", "button req"), _RUN),
     **dict.fromkeys(("button resume", "button continue", "button pick"), _RUN),
     **dict.fromkeys(("button mark", "button forget", "button resend"), _RUN),
+    **dict.fromkeys(("button onward", "button branch", "button also"), _RUN),
+    **dict.fromkeys(("button context", "button home"), _VIEW),
     "button audit": _ADMIN,
     # Forms, by their name.
-    **dict.fromkeys(("form roundtable", "form answer"), _RUN),
+    **dict.fromkeys(("form roundtable", "form answer", "form about"), _RUN),
     # Shortcuts on a message, and a person's home.
     **dict.fromkeys(("shortcut ask", "shortcut branch"), _RUN),
     "home": _VIEW,
