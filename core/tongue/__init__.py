@@ -26,7 +26,9 @@ __all__ = (
     "language_at",
     "said_as",
     "say",
+    "say_later",
     "say_many",
+    "say_now",
     "speaking",
     "speaking_at",
     "spoken",
@@ -126,6 +128,34 @@ def say_many(one: str, many: str, count: int, /, **values: Any) -> str:
     if language == ENGLISH:
         return (one if count == 1 else many).format(count=count, **values)
     return fill(language, catalogue(language).ngettext(one, many, count), values | {"count": count})
+
+
+class Later(str):
+    """A text that is English wherever it goes, and that ``say_now`` says in a language."""
+
+    __slots__ = ("_key", "_values")
+
+    def __new__(cls, key: str, values: dict[str, Any]) -> Later:
+        later = super().__new__(cls, key.format(**values))
+        later._key, later._values = key, values
+        return later
+
+    def said(self) -> str:
+        """It, in the language that is spoken now."""
+        return say(self._key, **self._values)
+
+
+def say_later(text: str, /, **values: Any) -> str:
+    """For what agents and people are told: English, and ``say_now`` translates it for people.
+
+    That lasts as long as it is this very object: what comes back from a row is English only.
+    """
+    return Later(text, values)
+
+
+def say_now(text: str) -> str:
+    """What ``say_later`` made in the language that is spoken now; other texts as they are."""
+    return text.said() if isinstance(text, Later) else text
 
 
 def said_as(text: str, /, **values: Any) -> frozenset[str]:

@@ -18,6 +18,7 @@ from core.model import Brought, ContextPack, Conversation, Turn
 from core.records import files as rows
 from core.records import outbox
 from core.records.files import Kept
+from core.tongue import say_later, say_many, say_now
 from core.turns.house import FileTerms, House
 from core.words import literal
 
@@ -27,8 +28,8 @@ FOLDER = "attachments"
 DEADLINE_S = 60.0  # for all files of a run together
 AT_ONCE = 4
 MOST_TOLD = 20
-OFF = "files are switched off ([attachments] enabled)"
-LATE = "it did not come in time"
+OFF = say_later("files are switched off ([attachments] enabled)")
+LATE = say_later("it did not come in time")
 INLINE_SHARE = 3  # of an engine's budget, text of files takes at most a third
 
 
@@ -75,9 +76,10 @@ class Files:
         the agent and (once) in the thread; nothing is raised. Where ``cancel`` is set meanwhile,
         nothing comes of it.
         """
-        asked = self._turn.prompt_message_id
+        asked, about = self._turn.prompt_message_id, self._turn.about
         whole = [piece.id for piece in pack.conversation if piece.whole == piece.shown]
-        place = {id_: n for n, id_ in enumerate(whole)} | {asked: len(whole)}
+        place = {id_: n for n, id_ in enumerate(whole)}
+        place |= {about: len(whole), asked: len(whole) + 1}
         wanted = [kept for kept in there if kept.message_id in place]
         # The question's first, then the newest: a history's records are younger than its words.
         wanted.sort(key=lambda kept: (-place[kept.message_id], kept.id))
@@ -147,10 +149,16 @@ class Files:
             except (ChatBusy, ChatRefused, ChatUnsure) as error:
                 return _Got(size=size, why=str(error).rstrip("."))
             except OSError as error:
-                return _Got(size=size, why=f"it could not be kept ({error.strerror})")
+                return _Got(
+                    size=size,
+                    why=say_later("it could not be kept ({strerror})", strerror=error.strerror),
+                )
             except Exception as error:  # a fault of an adapter costs no answer
                 log.exception("files.failed", file=kept.id)
-                return _Got(size=size, why=f"it could not be fetched ({type(error).__name__})")
+                return _Got(
+                    size=size,
+                    why=say_later("it could not be fetched ({name})", name=type(error).__name__),
+                )
 
     async def _patiently(self, kept: Kept, limit_bytes: int) -> bytes:
         """Once more when the platform asks to wait; the deadline is the caller's."""
@@ -194,17 +202,23 @@ class Files:
             if not told:
                 return False
             listed = "; ".join(
-                f"{literal(kept.attachment.name, 60)} ({literal(self._got[kept.id].why, 200)})"
-                for kept in told
+                f"{literal(kept.attachment.name, 60)} ({self._why(kept.id)})" for kept in told
             )
-            which = "A file was" if len(told) == 1 else f"{len(told)} files were"
-            text = f"📎 {which} not read, so the answer goes without: {listed}"
+            text = say_many(
+                "📎 A file was not read, so the answer goes without: {listed}",
+                "📎 {count} files were not read, so the answer goes without: {listed}",
+                len(told),
+                listed=listed,
+            )
             texts = house.voice(chat, text, "")
             outbox.add_post(turn.conversation_id, "notice", texts, turn_id=turn.id, now=time.time())
             return True
 
         if await house.records.do(say):
             house.wake_delivery()
+
+    def _why(self, kept: int) -> str:
+        return literal(say_now(self._got[kept].why), 200)
 
     def _place(self, wanted: Sequence[Kept], folder: Path, room: int) -> tuple[Brought, ...]:
         """Copies in the run's own folder; with ``room`` so much of what they say. Blocking."""
@@ -219,7 +233,7 @@ class Files:
                 _make_private(folder)
                 _write_private(folder / file, got.path.read_bytes())
             except OSError as error:
-                why = f"it could not be kept ({error.strerror})"
+                why = say_later("it could not be kept ({strerror})", strerror=error.strerror)
                 placed.append(Brought(kept.message_id, name, got.size, why=why))
                 continue
             whole = _text_of(folder / file) if room else ""
@@ -255,14 +269,16 @@ def _refused(kept: Kept, terms: FileTerms, room: int, total: int) -> str:
     if not terms.enabled:
         return OFF
     if size > terms.max_file_bytes:
-        return f"it is larger than {size_text(terms.max_file_bytes)}"
+        return say_later("it is larger than {size_text}", size_text=size_text(terms.max_file_bytes))
     if room <= 0:
-        return f"only {terms.max_files} files are taken"
+        return say_later("only {max_files} files are taken", max_files=terms.max_files)
     return _over(terms) if size > total else ""
 
 
 def _over(terms: FileTerms) -> str:
-    return f"the files are larger than {size_text(terms.max_total_bytes)} together"
+    return say_later(
+        "the files are larger than {size_text} together", size_text=size_text(terms.max_total_bytes)
+    )
 
 
 def _make_private(folder: Path) -> None:

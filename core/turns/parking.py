@@ -11,13 +11,14 @@ from core.model import Outcome
 from core.ports import Engine
 from core.records.parked import Parked
 from core.streams.say import reset_words
+from core.tongue import say
 
 
 def unasked(parked: Parked) -> Outcome:
     """What a question to an engine that rests comes to, without a process."""
     return Outcome(
         "quota",
-        detail=f"it was not asked now, since it said before: {parked.detail}",
+        detail=say("it was not asked now, since it said before: {detail}", detail=parked.detail),
         reset_at=parked.told,
         reset_s=parked.until,
     )
@@ -53,10 +54,13 @@ def resting_text(parked: Collection[Parked], now: float | None = None) -> str:
     """The engines that rest, a line each; "" where none does. Markdown."""
     now = time.time() if now is None else now
     told = [p for p in parked if p.until > now]
-    return "\n".join(f"- {_named(p)} rests until {when(p)}: its quota is used up" for p in told)
+    return "\n".join(
+        say("- {name} rests until {when}: its quota is used up", name=_named(p), when=when(p))
+        for p in told
+    )
 
 
 def _named(parked: Parked) -> str:
     if parked.whole:
         return parked.engine
-    return f"{parked.engine} ({parked.model or 'its default model'})"
+    return f"{parked.engine} ({parked.model or say('its default model')})"

@@ -10,6 +10,7 @@ from core.model import EngineEvent, EngineTask, EngineTraits, Outcome, Participa
 from core.ports import Engine
 from core.records import parked, runs
 from core.records.parked import Parked
+from core.tongue import say
 from core.turns.controls import Below
 from core.turns.house import House
 from core.turns.parking import others, unasked
@@ -43,7 +44,7 @@ async def ask_patiently(
         return watched.over(await run_once(number, watched.event))
 
     async def on_wait(tried: Tried, seconds: float) -> None:
-        told = f"trying again in {seconds:.0f} s"
+        told = say("trying again in {seconds:.0f} s", seconds=seconds)
         house.progress.event(task.run_id, EngineEvent("retry", told, name="again"))
         await house.records.do(runs.add_retry, task.run_id, tried.outcome.kind, seconds)
 

@@ -28,6 +28,7 @@ from core.permissions import held_to
 from core.ports import Engine, kind_of
 from core.records import runs
 from core.records.parked import Parked
+from core.tongue import say
 from core.turns.asked import cannot_be_held
 from core.turns.asking import IN_USE, Asking, Sitting
 from core.turns.files import FOLDER
@@ -68,10 +69,15 @@ def no_folder(project: Project) -> Outcome:
     """What a question comes to whose project has no folder: no engine could help that."""
     return Outcome(
         "bad-config",
-        detail=f"the project folder {project.path} does not exist",
-        fix=f"The folder of the project {literal(project.name, 60)} does not exist: "
-        f"`{_code(project.path)}`. Make it, or correct `[projects.{_code(project.name)}] "
-        "path` in moot.toml and restart Moot; `moot doctor` looks at every project's folder.",
+        detail=say("the project folder {path} does not exist", path=project.path),
+        fix=say(
+            "The folder of the project {name} does not exist: `{path}`. Make it, or correct "
+            "`[projects.{name2}] path` in moot.toml and restart Moot; `moot doctor` looks at "
+            "every project's folder.",
+            name=literal(project.name, 60),
+            path=_code(project.path),
+            name2=_code(project.name),
+        ),
         ours=True,
     )
 
@@ -101,7 +107,7 @@ class Question:
         engine = self.house.engines.get(seat.engine)
         if engine is None:
             await how.gate()
-            detail = f"there is no engine named “{seat.engine}” in the settings"
+            detail = say("there is no engine named “{engine}” in the settings", engine=seat.engine)
             return Outcome("bad-config", detail=detail), ""
         task = EngineTask(
             run_id=how.run_id,

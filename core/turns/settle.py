@@ -159,7 +159,7 @@ def close_step(closing: Closing, teller: Teller) -> RunState:
         lost = () if faults else blocks.faults  # told back before, or there is no hop left for it
         expected = not (pulls or blocks.found or blocks.faults)
         speech.answer(visible, expected=expected, last=not (pulls or faults))
-        say.not_posted()
+        speech.not_posted()
         speech.wordless(run, None if visible or pulls or faults else position)
         if lost:
             speech.notice(unread_text(seat_name(closing.seat), lost))

@@ -39,6 +39,7 @@ from core.model import (
 from core.records import filing, findings, ledger, plans, runs
 from core.records.tables import ArtifactRow, DecisionRow, FindingRow, PlanRow
 from core.table import positions
+from core.tongue import say, say_many
 from core.words import literal, seat_name
 
 
@@ -93,9 +94,14 @@ def apply_blocks(
 
 def unread_text(name: str, faults: Sequence[str]) -> str:
     """What the thread is told when blocks could not be read and are not asked for again."""
-    what = "A block" if len(faults) == 1 else f"{len(faults)} blocks"
     why = literal("; ".join(faults), 400)
-    return f"⚠️ {what} that {literal(name)} wrote could not be read, so nothing came of it: {why}"
+    return say_many(
+        "⚠️ A block that {name} wrote could not be read, so nothing came of it: {why}",
+        "⚠️ {count} blocks that {name} wrote could not be read, so nothing came of it: {why}",
+        len(faults),
+        name=literal(name),
+        why=why,
+    )
 
 
 def _meant(blocks: Blocks) -> list[Block]:
@@ -134,10 +140,15 @@ class _Desk:
         count = len(plan.subtasks)
         return [
             (
-                f"📋 **Plan {plan.number}** proposed by {self._who}: {literal(plan.title, 120)} "
-                f"({count} subtask{'s' if count > 1 else ''}). "
-                f"`!plan show {plan.number}` shows it; `!plan approve {plan.number}` or "
-                f"`!plan reject {plan.number}` decides."
+                say(
+                    "📋 **Plan {number}** proposed by {who}: {title} ({subtasks}). "
+                    "`!plan show {number}` shows it; `!plan approve {number}` or "
+                    "`!plan reject {number}` decides.",
+                    number=plan.number,
+                    who=self._who,
+                    title=literal(plan.title, 120),
+                    subtasks=say_many("{count} subtask", "{count} subtasks", count),
+                )
             )
         ]
 
@@ -146,7 +157,7 @@ class _Desk:
         plan = plans.active_plan(self.origin.conversation_id)
         about = ""
         if plan is not None:
-            about = f" on plan {plan.number}"
+            about = say(" on plan {number}", number=plan.number)
             filing.write_audit(
                 "plan",
                 plan.number,
@@ -156,7 +167,14 @@ class _Desk:
                 self.origin.project,
                 self.origin.conversation_id,
             )
-        lines = [f"⚖️ **Verdict{about}: {block.verdict}**, by {self._who}"]
+        lines = [
+            say(
+                "⚖️ **Verdict{about}: {verdict}**, by {who}",
+                about=about,
+                verdict=block.verdict,
+                who=self._who,
+            )
+        ]
         lines[0] += f": {literal(block.summary, 300)}" if block.summary else ""
         return ["\n".join([*lines, *_listed(noted)])]
 
@@ -172,8 +190,13 @@ class _Desk:
         )
         return [
             (
-                f"📎 **Artifact {kept.number}** by {self._who}: {literal(kept.title, 120)}. "
-                f"`!artifact show {kept.number}` shows it."
+                say(
+                    "📎 **Artifact {number}** by {who}: {title}. "
+                    "`!artifact show {number}` shows it.",
+                    number=kept.number,
+                    who=self._who,
+                    title=literal(kept.title, 120),
+                )
             )
         ]
 
@@ -182,8 +205,11 @@ class _Desk:
         if plan is None:
             return [
                 (
-                    f"{self._who} reports a subtask as done, but no plan is active in this thread: "
-                    "`!plan` lists the plans."
+                    say(
+                        "{who} reports a subtask as done, but no plan is active in this thread: "
+                        "`!plan` lists the plans.",
+                        who=self._who,
+                    )
                 )
             ]
         done: list[int] = []
@@ -198,8 +224,14 @@ class _Desk:
             names = ", ".join(str(number) for number in done)
             told.insert(
                 0,
-                f"✅ Plan {plan.number}: subtask {names} done, says {self._who} "
-                f"({plan.settled} of {len(plan.subtasks)}).",
+                say(
+                    "✅ Plan {number}: subtask {names} done, says {who} ({settled} of {count}).",
+                    number=plan.number,
+                    names=names,
+                    who=self._who,
+                    settled=plan.settled,
+                    count=len(plan.subtasks),
+                ),
             )
         return told
 
@@ -211,8 +243,11 @@ class _Desk:
         ):
             return [
                 (
-                    f"A consensus that {self._who} wrote was not taken into the ledger: only the "
-                    "synthesis of a roundtable settles anything."
+                    say(
+                        "A consensus that {who} wrote was not taken into the ledger: only the "
+                        "synthesis of a roundtable settles anything.",
+                        who=self._who,
+                    )
                 )
             ]
         one = len(block.decisions) == 1
@@ -280,7 +315,13 @@ class _Desk:
 
 def _listed(found: Sequence[Finding]) -> list[str]:
     return [
-        f"- finding {f.number} ({f.severity}, {literal(f.category, 40)}): {literal(f.text, 200)}"
+        say(
+            "- finding {number} ({severity}, {category}): {text}",
+            number=f.number,
+            severity=f.severity,
+            category=literal(f.category, 40),
+            text=literal(f.text, 200),
+        )
         for f in found
     ]
 
@@ -289,4 +330,6 @@ def _settled(decision: Decision) -> str:
     line = f"- **{decision.number}** {literal(decision.axis)}: {literal(decision.decision, 300)}"
     if decision.stances:
         line += f" ({', '.join(f'{literal(name, 40)}: {s}' for name, s in decision.stances)})"
-    return line + (f"; supersedes {decision.supersedes}" if decision.supersedes else "")
+    if not decision.supersedes:
+        return line
+    return line + say("; supersedes {number}", number=decision.supersedes)
