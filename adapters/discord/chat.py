@@ -21,6 +21,7 @@ from adapters.discord.lookups import Lookups
 from adapters.discord.posting import Poster
 from adapters.discord.receiving import Receiver
 from adapters.discord.render import MAX_UNITS, render
+from adapters.discord.sharing import FILE_BYTES, FILES
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
 from core.model import Attachment, ChatLimits, Check, ConversationKey, Post, Posted, Said
 from core.ports import Accept
@@ -60,7 +61,12 @@ class DiscordChat:
     @property
     def limits(self) -> ChatLimits:
         """What Discord takes in one message, and how often one may be edited."""
-        return ChatLimits(post_units=MAX_UNITS, edit_interval_s=EDIT_INTERVAL_S)
+        return ChatLimits(
+            post_units=MAX_UNITS,
+            edit_interval_s=EDIT_INTERVAL_S,
+            file_bytes=FILE_BYTES,
+            files=FILES,
+        )
 
     def render(self, markdown: str, label: str = "") -> tuple[str, ...]:
         """See ``Chat.render``."""

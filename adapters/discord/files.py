@@ -11,6 +11,7 @@ import structlog
 
 from adapters.discord.faults import answered
 from adapters.discord.wording import one_line
+from core.bounded import CHUNK, bounded
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Attachment
 
@@ -19,14 +20,12 @@ log = structlog.get_logger(__name__)
 HOSTS = frozenset(("cdn.discordapp.com", "media.discordapp.net"))
 PAUSE_S = 2.0
 LOOK_UP_S = 15.0
-CHUNK = 2**16
 TIMES = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=20.0)
 # As they are: what is unpacked on the way could be a thousand times larger.
 PLAIN = {"Accept-Encoding": "identity"}
 
 GONE = "it is no longer there on Discord"
 ELSEWHERE = "its address is none of Discord's, so I do not fetch it"
-TOO_LARGE = "it is larger than {} bytes, which is the limit"
 
 
 def attachments(message: Any) -> tuple[Attachment, ...]:
@@ -97,14 +96,8 @@ async def _fetch(
             raise ChatRefused(ELSEWHERE, "redirect")
         if answer.status != 200:
             raise ChatRefused(f"Discord answered {answer.status}", str(answer.status))
-        if (answer.content_length or 0) > limit_bytes:
-            raise ChatRefused(TOO_LARGE.format(limit_bytes), "too_large")
-        data = bytearray()
-        async for piece in answer.content.iter_chunked(CHUNK):
-            data += piece
-            if len(data) > limit_bytes:
-                raise ChatRefused(TOO_LARGE.format(limit_bytes), "too_large")
-        return bytes(data)
+        body = answer.content.iter_chunked(CHUNK)
+        return await bounded(body, answer.content_length, limit_bytes)
 
 
 def is_discord(url: str, api_url: str) -> bool:

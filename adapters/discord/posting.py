@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,9 +16,10 @@ from adapters.discord.faults import answered
 from adapters.discord.forum import find_post, forum_of, open_post
 from adapters.discord.lookups import Lookups
 from adapters.discord.shape import stored, thread_title, view_of
+from adapters.discord.sharing import Lost, missing, opened, send_what_fits
 from adapters.discord.wording import readable
 from core.errors import ChatRefused
-from core.model import ConversationKey, Post, Posted
+from core.model import ConversationKey, OutFile, Post, Posted
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +41,8 @@ class Poster:
         self._sent: OrderedDict[str, tuple[int, str]] = OrderedDict()
         # Nonces sent in this process, for attempts that ended in "busy" after a hidden retry.
         self._tried: OrderedDict[str, float] = OrderedDict()
+        # What was sent without some of its files, by nonce, until that is told.
+        self._lost: OrderedDict[str, Lost] = OrderedDict()
 
     # --- sending -------------------------------------------------------------------------
 
@@ -69,7 +73,10 @@ class Poster:
                     if error.code != faults.WRONG_CHANNEL_TYPE:
                         raise  # without threads here, the posts that follow stay in the channel
         self._tried.pop(post.nonce, None)
-        return Posted(message_id=str(message.id), root=root)
+        lost = self._lost.pop(post.nonce, None)
+        if lost is None:
+            lost = missing(message, post.files)
+        return Posted(message_id=str(message.id), root=root, lost=lost)
 
     async def _place(self, key: ConversationKey, post: Post) -> discord.Message:
         parent = int(key.channel)
@@ -103,13 +110,22 @@ class Poster:
         channel = self._client.get_partial_messageable(channel_id)
         view = view_of(post.buttons)
         more = {} if view is None else {"view": view}
-        return await channel.send(
-            post.text,
-            nonce=post.nonce,
-            allowed_mentions=discord.AllowedMentions.none(),
-            suppress_embeds=True,
-            **more,
-        )
+
+        async def send(files: Sequence[OutFile]) -> discord.Message:
+            with opened(files) as attached:
+                return await channel.send(
+                    post.text,
+                    nonce=post.nonce,
+                    allowed_mentions=discord.AllowedMentions.none(),
+                    suppress_embeds=True,
+                    **more,
+                    **({"files": attached} if attached else {}),
+                )
+
+        message, lost = await send_what_fits(send, post.files)
+        if lost:
+            self._remember(self._lost, post.nonce, lost)
+        return message
 
     async def _open_thread(self, parent: int, message_id: int, title: str) -> None:
         try:

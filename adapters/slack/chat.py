@@ -20,6 +20,8 @@ from adapters.slack.links import SocketLink, serve_http
 from adapters.slack.names import People
 from adapters.slack.places import permalink
 from adapters.slack.render import MAX_BYTES, render
+from adapters.slack.sharing import FILE_BYTES, share
+from adapters.slack.tables import shown
 from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
 from core.model import Attachment, ChatLimits, Check, ConversationKey, Post, Posted, Said
@@ -28,6 +30,7 @@ from core.ports import Accept
 log = structlog.get_logger()
 CLOCK_SKEW_S = 300.0  # how far our clock and Slack's may disagree in a look-up
 TEXT_SKEW_S = 30.0
+EDIT_GAP_S = 1.1  # chat.update: some 50 a minute, whatever the channel
 MOVED_MAX = 1_000
 
 
@@ -59,7 +62,6 @@ class SlackChat:
     """One workspace's Slack. Holds no policy; what it keeps in memory can be looked up again."""
 
     name = "slack"
-    limits = ChatLimits(post_units=MAX_BYTES, edit_interval_s=2.0)
 
     def __init__(self, config: SlackConfig) -> None:
         self._config = config
@@ -68,6 +70,13 @@ class SlackChat:
         self._me: Identity | None = None
         # A thread whose first message was deleted goes on at channel level, in one place.
         self._moved: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._writes_files = True  # until the scopes that were granted say otherwise
+
+    @property
+    def limits(self) -> ChatLimits:
+        """What Slack takes; no files without the scope files:write."""
+        takes = FILE_BYTES if self._writes_files else 0
+        return ChatLimits(post_units=MAX_BYTES, edit_interval_s=2.0, edit_gap_s=EDIT_GAP_S, file_bytes=takes)
 
     # --- receiving -------------------------------------------------------------------------
 
@@ -123,6 +132,7 @@ class SlackChat:
                 enterprise_id=str(told.get("enterprise_id") or ""),
                 url=str(told.get("url") or ""),
             )
+            self._writes_files = doctor.grants(headers, "files:write")
             scopes = doctor.scopes_of(headers)
             if scopes is not None and not scopes.ok:
                 log.warning("slack.scopes", detail=scopes.detail, fix=scopes.fix)
@@ -138,9 +148,27 @@ class SlackChat:
         """See :meth:`core.ports.Chat.post`.
 
         A thread whose first message was deleted is not the end of an answer: the post goes to the
-        channel, and later ones follow it there.
+        channel, and later ones follow it there. Files come in a message of their own below it.
         """
         me = await self._who()
+        posted = await self._post(key, post, me)
+        if not post.files:
+            return posted
+        try:
+            lost = await share(
+                self._api,
+                key,
+                posted.root,
+                post.files,
+                me=me,
+                after=posted.message_id if post.tried_at is not None else "",
+            )
+        except ChatBusy as busy:  # the text is there: a later call has to look
+            raise ChatUnsure(str(busy)) from busy
+        return replace(posted, lost=lost)
+
+    async def _post(self, key: ConversationKey, post: Post, me: Identity) -> Posted:
+        """The text of a post."""
         root = self._moved.get((key.channel, key.root), key.root)
         if post.tried_at is not None:
             found = await self._find(replace(key, root=root), post, me)
@@ -202,7 +230,7 @@ class SlackChat:
 
     async def edit(self, key: ConversationKey, message_id: str, post: Post) -> None:
         """See :meth:`core.ports.Chat.edit`; texts over 4,000 bytes are refused (msg_too_long)."""
-        size = len(post.text.encode())
+        size = len(shown(post.text).encode())
         if size > layout.UPDATE_MAX_BYTES:
             raise ChatRefused(
                 f"{size} bytes are too long for a change of a Slack message "

@@ -84,6 +84,12 @@ def scopes_of(headers: Mapping[str, str]) -> Check | None:
     return None if granted is None else scopes(granted)
 
 
+def grants(headers: Mapping[str, str], scope: str) -> bool:
+    """PURE: whether a scope was granted; where an answer tells none, it is taken for granted."""
+    told = {k.lower(): v for k, v in headers.items()}.get("x-oauth-scopes")
+    return not told or scope in {one.strip() for one in told.split(",")}
+
+
 def scopes(granted: str) -> Check:
     """PURE: compare the header that lists the granted scopes with those in use."""
     have = {scope.strip() for scope in granted.split(",")}

@@ -10,6 +10,7 @@ import aiohttp
 import structlog
 
 from adapters.slack.api import DEFAULT_RETRY_AFTER_S, Api, retry_after
+from core.bounded import CHUNK, bounded
 from core.errors import ChatBusy, ChatRefused
 from core.model import Attachment
 
@@ -19,7 +20,6 @@ Json = Mapping[str, Any]
 SLACK = ("slack.com", "slack-gov.com")
 NOT_KEPT = frozenset(("tombstone", "hidden_by_limit"))
 MAX_REDIRECTS = 3
-CHUNK = 2**16
 TIMES = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=20.0)
 # As they are: what is unpacked on the way could be a thousand times larger.
 PLAIN = {"Accept-Encoding": "identity"}
@@ -30,7 +30,6 @@ NO_SCOPE = (
 )
 GONE = "it is no longer there on Slack"
 ELSEWHERE = "it is kept outside of Slack, so I cannot fetch it"
-TOO_LARGE = "it is larger than {} bytes, which is the limit"
 
 
 def attachments(message: Json) -> tuple[Attachment, ...]:
@@ -92,7 +91,8 @@ async def _fetch(api: Api, session: aiohttp.ClientSession, url: str, limit_bytes
                 url = urljoin(url, answer.headers.get("Location", ""))
                 continue
             _check(answer)
-            return await _body(answer, limit_bytes)
+            body = answer.content.iter_chunked(CHUNK)
+            return await bounded(body, answer.content_length, limit_bytes)
     raise ChatRefused("Slack sent me from one place to another for it", "redirects")
 
 
@@ -128,14 +128,3 @@ def _check(answer: aiohttp.ClientResponse) -> None:
     sent_as = answer.headers.get("Content-Disposition", "").strip().lower()
     if answer.content_type == "text/html" and not sent_as.startswith("attachment"):
         raise ChatRefused(NO_SCOPE, "missing_scope")
-
-
-async def _body(answer: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
-    if (answer.content_length or 0) > limit_bytes:
-        raise ChatRefused(TOO_LARGE.format(limit_bytes), "too_large")
-    data = bytearray()
-    async for piece in answer.content.iter_chunked(CHUNK):
-        data += piece
-        if len(data) > limit_bytes:
-            raise ChatRefused(TOO_LARGE.format(limit_bytes), "too_large")
-    return bytes(data)

@@ -13,6 +13,7 @@ SCOPES: Mapping[str, str] = {
     "chat:write": "answer",
     "commands": "slash commands",
     "files:read": "read the files that people attach",
+    "files:write": "post files, and long code as files",
     "groups:history": "read threads in private channels",
     "groups:read": "know the names of private channels",
     "im:history": "read direct messages",

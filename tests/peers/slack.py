@@ -27,6 +27,7 @@ from tests.peers.files import FileStore
 from tests.peers.local_slack import LocalSlack, need
 from tests.peers.slack_api import Call, Fault, WebApi
 from tests.peers.slack_delivery import Deliveries, Json, sign
+from tests.peers.slack_tables import words
 from tests.peers.slack_views import Modal
 
 __all__ = ["ALICE", "BOB", "BOT", "DEV", "GENERAL", "TEAM", "LoopbackSlack", "Seen", "need", "sign"]
@@ -36,7 +37,7 @@ TEAM, BOT, CI_BOT = "T01TEAM", "U0BOT", "U0CIBOT"
 ALICE, BOB, GUEST = "U01ALICE", "U02BOB", "U03GUEST"
 GENERAL, DEV, ELSEWHERE = "C01GENERAL", "C02DEV", "C03ELSEWHERE"
 SCOPES = (
-    "app_mentions:read,channels:history,channels:read,chat:write,commands,files:read,"
+    "app_mentions:read,channels:history,channels:read,chat:write,commands,files:read,files:write,"
     "groups:history,"
     "groups:read,im:history,im:read,mpim:history,mpim:read,users:read"
 )
@@ -45,7 +46,7 @@ MOOT = {
     "botUserId": BOT,
     "botName": "moot",
     "botToken": "xoxb-loopback-moot",
-    "appToken": "xapp-loopback-moot",
+    "appToken": "xapp-1-A01MOOT-1-loopback",
     "signingSecret": "loopback-signing-secret",
 }
 CI = {
@@ -387,9 +388,16 @@ class LoopbackSlack:
             await socket.ws.send_json({"type": "disconnect", "reason": reason, "debug_info": {}})
 
 
+def _shown(block: Json) -> str:
+    """A block's text; a table's rows as lines, its cells between bars."""
+    if block.get("type") == "table":
+        return "\n".join(" | ".join(row) for row in words(block))
+    return str(block["text"]["text"]) if block.get("type") in ("section", "header") else ""
+
+
 def see(message: Json) -> Seen:
     blocks = list(message.get("blocks") or [])
-    shown = [b["text"]["text"] for b in blocks if b.get("type") in ("section", "header")]
+    shown = [seen for block in blocks if (seen := _shown(block))]
     for attachment in message.get("attachments") or []:
         blocks += attachment.get("blocks") or []
     buttons = {

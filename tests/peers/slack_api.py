@@ -18,9 +18,10 @@ import aiohttp
 from aiohttp import web
 
 from tests.peers.slack_delivery import Deliveries, Json
+from tests.peers.slack_tables import tables_ok
 from tests.peers.slack_views import BadView, Views
 
-JSON_FIELDS = ("blocks", "attachments", "metadata", "view")
+JSON_FIELDS = ("blocks", "attachments", "metadata", "view", "files")
 UPDATE_MAX_BYTES = 4_000
 
 
@@ -339,7 +340,7 @@ def check_size(args: Json, limit: int, *, bytes_: bool) -> None:
         raise Refused("no_text")
     if (len(text.encode()) if bytes_ else len(text)) > limit:
         raise Refused("msg_too_long")
-    if len(blocks) > 50 or not all(block_ok(b) for b in blocks):
+    if len(blocks) > 50 or not all(block_ok(b) for b in blocks) or not tables_ok(blocks):
         raise Refused("invalid_blocks")
 
 

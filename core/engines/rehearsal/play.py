@@ -28,6 +28,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``pace=0.1``          seconds between the pieces of the answer
 ``tool="ls"``         pretends to use a tool: only the events, nothing is run
 ``write=notes.txt``   really writes that file into the folder, where the permission allows it
+``make="a.txt: x"``   really writes that into the folder for files for people; ``||`` begins another
 ``ask="npm test"``    really runs that program, with leave (or as the mode allows); says what came
 ``ask_edit=a.txt``    really writes that file, with leave; ``detail="..."`` is shown with it
 ``asks=2``            asks so often for the same, one after the other
@@ -295,6 +296,19 @@ def write_file(task: Task, name: str) -> None:
     say("tool_end", id="w1", name="write", ok=allowed)
 
 
+def make_files(named: str) -> None:
+    """Write files for people, where this run has a folder for them."""
+    folder = os.environ.get("MOOT_FILES", "")
+    for number, one in enumerate(named.split("||"), 1):
+        name, _, text = one.partition(":")
+        say("tool", id=f"m{number}", name="write", about=name.strip())
+        if folder:
+            target = Path(folder, name.strip())
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text.strip().replace("\\n", "\n"), encoding="utf-8")
+        say("tool_end", id=f"m{number}", name="write", ok=bool(folder))
+
+
 def speak(answer: str, pace_s: float) -> None:
     """Stream the answer in pieces of some words, then give it whole."""
     for piece in re.findall(r"(?:\S*\s*){1,6}", answer):
@@ -316,6 +330,8 @@ def act(task: Task, order: dict[str, str]) -> None:
         say("tool_end", id="t1", name="shell", ok=True)
     if "write" in order:
         write_file(task, order["write"])
+    if "make" in order:
+        make_files(order["make"])
     time.sleep(float(order.get("sleep") or 0))
     if "hang" in order:
         say("delta", text="I was about to say ")
