@@ -17,9 +17,10 @@ from bridge.acts import IntakePolicy
 from bridge.capacity import capacity, purse_of
 from bridge.commands import Names
 from bridge.delivery import Delivery
-from bridge.doorkeeping import door_of
+from bridge.doorkeeping import admits, door_of, often_of
 from bridge.expiry import Expiry
 from bridge.handing import Handing
+from bridge.gaps import Gaps
 from bridge.intake import Intake
 from bridge.keeping import kept_days, still_kept
 from bridge.languages import Languages
@@ -120,7 +121,6 @@ async def running(
         languages.chosen.update(await records.do(spoken.chosen))
         await asyncio.to_thread(languages.learn)
         where_spoken(languages.at)
-        status = StatusMessages(by_name)
         kept = kept_days(settings)
         pulls = Pulls(wanted=settings.pull.in_run)
 
@@ -128,15 +128,12 @@ async def running(
             markdown = redact(markdown)  # whatever is posted goes through here
             return by_name[chat].render(markdown, label) if chat in by_name else (markdown,)
 
+        status = StatusMessages(by_name, render, stream=settings.chat.stream)
         door = door_of(settings, owners)
 
         async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:
             said = still_kept(kept, key, await by_name[key.chat].thread(key, limit))
-            # Files only of people who may use Moot.
-            return tuple(
-                one if door.allows(one.author, key) else replace(one, attachments=())
-                for one in said
-            )
+            return tuple(replace(one, admitted=admits(door, one.author, key)) for one in said)
 
         async def download(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:
             return await by_name[chat].download(attachment, limit_bytes)
@@ -173,6 +170,7 @@ async def running(
             partial(say_opened, ground=ground, render=render),
             erased,
             Handing(shelf, render),
+            status.quiet,
         )
 
         def gone() -> None:
@@ -225,6 +223,7 @@ async def running(
                 _intake_policy(settings, names, default, found, ground, house, worker.line),
                 memory=memory.unwell,
                 languages=languages,
+                often=often_of(settings),
             ),
             render,
             on_turn=worker.wake,
@@ -277,16 +276,16 @@ async def running(
 
 async def listen(moot: Moot, chats: Sequence[Chat]) -> None:
     """Receive from all chats until cancelled."""
-    async with asyncio.TaskGroup() as group:
-        for chat in chats:
-            group.create_task(chat.run(moot.intake.accept, _ready(chat.name)))
+    gaps = Gaps(moot.records, chats, moot.intake.accept, moot.delivery.wake)
 
-
-def _ready(name: str):  # noqa: ANN202 - a closure of no arguments
-    def ready() -> None:
+    def ready(name: str) -> None:
         log.info("ready", adapter=name)
+        gaps.ready(name)
 
-    return ready
+    async with asyncio.TaskGroup() as group:
+        group.create_task(gaps.run())
+        for chat in chats:
+            group.create_task(chat.run(gaps.heard, partial(ready, chat.name)))
 
 
 def personas(settings: Settings, shipped: Path) -> frozenset[str]:

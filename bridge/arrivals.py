@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bridge.access import Door
 from bridge.duties import Role
 from core.markup.measure import well_formed
-from core.model import ChatEvent
-from core.records import closed, messages, places
+from core.model import ChatEvent, Conversation, Reply
+from core.records import closed, heard, messages, places
+from core.tongue import say
+
+if TYPE_CHECKING:
+    from bridge.acts import Acts
 
 LATE_S = 60.0
+ANSWERED_WITHIN_S = 3_600.0  # an answer to an older question surprises more than it helps
 
 
 def words_matter(event: ChatEvent, door: Door) -> bool:
@@ -46,6 +52,21 @@ def note_place(event: ChatEvent, now: float) -> bool:
     if event.kind == "delete":
         return False  # it is told of channels that take no posts, too
     return closed.reopen(event.key, now, surely=event.kind == "channel")
+
+
+def is_too_late(acts: Acts, conversation: Conversation) -> bool:
+    """Whether this was asked so long before it was read that nobody is put to it; says so."""
+    event = acts.event
+    if not event.missed or acts.now - event.sent_at <= ANSWERED_WITHIN_S:
+        return False
+    text = say(
+        "⚠️ This was written while I could not hear you, more than an hour ago, so nobody works "
+        "on it. If it still matters, ask again here."
+    )
+    shown = acts.render(event.key.chat, text)
+    if not heard.said_lately(conversation.id, shown[0], acts.now - ANSWERED_WITHIN_S):
+        acts.notice(conversation, Reply(text), fleeting=False)
+    return True
 
 
 def bare_word(event: ChatEvent) -> tuple[str, str] | None:

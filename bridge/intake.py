@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
 from bridge import recalls, terminals
 from bridge.access import Door
-from bridge.acts import Acts, IntakePolicy, one_line
+from bridge.acts import Acts, IntakePolicy
 from bridge.answers import FORM as ANSWER_FORM
-from bridge.arrivals import bare_word, in_unicode, note_place, words_matter
+from bridge.arrivals import bare_word, in_unicode, is_too_late, note_place, words_matter
 from bridge.asked import AskedActs, asks_no_more, filled_in
 from bridge.bots import ask_for_bot, is_addressed
 from bridge.buttons import press
@@ -32,15 +33,16 @@ from bridge.commands import (
 from bridge.duties import Role, pressed, verb_of
 from bridge.forget_acts import Hiding, hide
 from bridge.forms import TOPIC, how_to_type, read_roundtable, refusal, roundtable_form
+from bridge.gate import Gate
 from bridge.offers import form_button, wanted_by
 from bridge.replies import remind
 from bridge.secrets import reply_without_secrets, without_secrets
+from bridge.starting import begin
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
-from core.records import changes, erasure, messages, outbox, places, turns
+from core.records import changes, erasure, heard, messages, places, turns
 from core.records.thread import CannotWrite, Records
 from core.tongue import speaking
-from core.words import literal
 
 log = structlog.get_logger()
 
@@ -96,6 +98,8 @@ class Intake:
 
     async def _accept(self, event: ChatEvent) -> Reply | None:
         event = in_unicode(event)
+        if event.kind == "delete" and not event.message_id:
+            return await self._thread_gone(event)
         files = len(event.attachments)  # of two events for a message one may not tell them
         if event.kind == "message" and self._settled.get(event.event_id, -1) >= files:
             log.debug(
@@ -122,6 +126,12 @@ class Intake:
                 self._settled.popitem(last=False)
         self._tell(taken.acts)
         return reply
+
+    async def _thread_gone(self, event: ChatEvent) -> None:
+        """A whole thread was deleted: so was each message in it."""
+        for message_id in await self._records.do(heard.told_in, event.key):
+            one = f"{event.event_id}:{message_id}"
+            await self._accept(replace(event, message_id=message_id, event_id=one))
 
     def _tell(self, acts: Acts) -> None:
         """Wake whoever has something to do now."""
@@ -185,6 +195,7 @@ class _Taken:
         self.event = event
         self.now = now
         self.acts = Acts(event, now, intake.policy, intake.render, intake.door)
+        self.gate = Gate(self.acts)
         self.settled = False
         self.echo = False  # of what Moot itself did, or it changes nothing
 
@@ -192,6 +203,7 @@ class _Taken:
         if words_matter(self.event, self.intake.door):
             self.event = self.acts.event = without_secrets(self.event)
         reply = self._handle()
+        self.gate.close()
         if note_place(self.event, self.now):
             self.acts.owes = True
         return reply
@@ -243,22 +255,23 @@ class _Taken:
             conversation.id, event, addressed=True, admitted=allowed
         )
         self.settled = True
-        if not news:
+        if not news or is_too_late(self.acts, conversation):
             return
         if event.author.kind != "human":
             ask_for_bot(self.acts, conversation, message_id)
             return
         try:
-            self.intake.door.check_role(event.author, event.key, Role.VIEWER)
+            self.gate.enter()
+            if allowed:
+                places.set_engaged(conversation.id)
             command, text = typed or bare_word(event) or ("ask", event.text)
             intention = parse(command, text, self.policy.names)
-            self.intake.door.check(event.author, event.key, verb_of(intention))
-            places.set_engaged(conversation.id)
+            self.gate.let_in(verb_of(intention))
             reply = self.acts.act(intention, conversation, message_id)
         except NoTopic as error:
             reply = Reply(str(error), (form_button(error.said, message_id),))
         except (NotAllowed, BadInput) as error:
-            reply = Reply(str(error))
+            reply = self.gate.denied(error)
         if reply:
             self.acts.notice(conversation, reply)
 
@@ -275,6 +288,8 @@ class _Taken:
 
     def _edit(self) -> None:
         event = self.event
+        if event.missed and heard.edited_since(event.key, event.message_id, event.sent_at):
+            return  # the history was read before the edit that we have
         message_id = messages.change_text(
             event.key, event.message_id, event.text, self.now, event.attachments
         )
@@ -313,10 +328,10 @@ class _Taken:
         if not messages.first_time(event.event_id, self.now):
             return None
         try:
-            self.intake.door.check_role(event.author, event.key, Role.VIEWER)
+            self.gate.enter()
             command, text = platform_command(event.command, event.text)
             intention = parse(command, text, self.policy.names)
-            self.intake.door.check(event.author, event.key, verb_of(intention))
+            self.gate.let_in(verb_of(intention))
             if isinstance(intention, Ask | Convene):
                 return self._start_by_command(intention)
             conversation = self._conversation_here()
@@ -326,7 +341,7 @@ class _Taken:
         except NoTopic as error:
             return self._open_form(error.said)
         except (NotAllowed, BadInput) as error:
-            return Reply(str(error))
+            return self.gate.denied(error)
 
     def _open_form(self, said: Convene) -> Reply:
         form = roundtable_form(said, self.policy.tables, self.policy.names)
@@ -336,8 +351,9 @@ class _Taken:
         """A form that was sent. It counts once; one with errors did not count and comes again."""
         event = self.event
         try:
-            self.intake.door.check(event.author, event.key, f"form {event.command}")
+            self.gate.let_in(f"form {event.command}")
         except NotAllowed as error:
+            self.gate.denied(error)
             return self.refused(str(error))
         if event.command == ANSWER_FORM:
             return filled_in(self.acts)
@@ -346,6 +362,11 @@ class _Taken:
         wanted = read_roundtable(event.values, event.text, self.policy.names)
         if isinstance(wanted, Reply):
             return wanted
+        try:
+            self.acts.check_pace(wanted)
+        except NotAllowed as error:
+            self.gate.denied(error)
+            return self.refused(str(error))
         here = self._conversation_here()
         if here is not None and (full := self.acts.full(turns.waiting(here.id))):
             return self.refused(full.text)
@@ -366,40 +387,15 @@ class _Taken:
 
     def _start_by_command(self, intention: Ask | Convene) -> Reply:
         """A command has no message of its own: a header says in the thread who asked what."""
-        conversation = self._open()
-        places.set_engaged(conversation.id)
-        text = intention.prompt if isinstance(intention, Ask) else intention.topic
-        spoken = ChatEvent(
-            key=conversation.key,
-            event_id=self.event.event_id,
-            message_id="",
-            author=self.event.author,
-            text=text,
-            kind="message",
-            sent_at=self.event.sent_at,
-        )
-        message_id, _ = messages.add_event(conversation.id, spoken, addressed=True)
-        if isinstance(intention, Ask):
-            asked = f"**{literal(self.event.author.name)} asks:** {text}"
-            outbox.add_post(
-                conversation.id,
-                "header",
-                self.intake.render(self.event.key.chat, asked),
-                title=one_line(text),
-                message_id=message_id,
-                now=self.now,
-            )
-            self.acts.owes = True
-        return self.acts.act(intention, conversation, message_id) or Reply(
-            "On it: the answer comes in the thread."
-        )
+        self.acts.check_pace(intention)
+        return begin(self.acts, self._open(), intention)
 
     def _button(self) -> Reply | None:
         if not messages.first_time(self.event.event_id, self.now):
             return None
         verb, _, argument = self.event.text.partition(":")
         try:
-            self.intake.door.check(self.event.author, self.event.key, pressed(self.event.text))
+            self.gate.let_in(pressed(self.event.text))
             if verb == "req":
                 return AskedActs(self.acts).press(argument)
             if verb in terminals.VERBS:
@@ -410,4 +406,4 @@ class _Taken:
                 return self._open_form(wanted_by(argument, self.event.key, self.policy.names))
             return press(self.acts, verb, argument)
         except (NotAllowed, BadInput) as error:
-            return Reply(str(error))
+            return self.gate.denied(error)

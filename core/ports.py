@@ -16,6 +16,7 @@ from core.model import (
     EngineTraits,
     Exit,
     HttpCall,
+    Missed,
     Near,
     Outcome,
     Post,
@@ -170,6 +171,36 @@ class Onboarding(Protocol):
 
     def chat(self, secrets: Mapping[str, str], addresses: Mapping[str, str]) -> Chat:
         """The platform with these secrets; ``addresses`` are its settings for other servers."""
+        ...
+
+
+@runtime_checkable
+class WithHistory(Protocol):
+    """What a platform tells beside ``Chat`` whose history can be read for what nobody heard."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def limits(self) -> ChatLimits: ...
+
+    def hears(self) -> frozenset[str]:
+        """The spaces (``ConversationKey.space``) whose events reach us now. No I/O."""
+        ...
+
+    async def places(self, space: str, since: float) -> tuple[ConversationKey, ...]:
+        """Where in a space something may have been written since then, as far as it can tell.
+
+        Channels (and direct messages) that we are in, and threads; not those that it knows to be
+        unchanged. Raises as ``Chat.post`` does.
+        """
+        ...
+
+    async def missed(self, key: ConversationKey, since: float, limit: int) -> Missed:
+        """What was written at a place since then: its newest ``limit`` messages.
+
+        Without a root: at the channel's level, or directly. Raises as ``Chat.post`` does.
+        """
         ...
 
 

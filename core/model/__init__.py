@@ -63,6 +63,7 @@ from core.model.places import (
     ChatEvent,
     ConversationKey,
     EventKind,
+    Missed,
     Said,
 )
 from core.model.posts import (
@@ -110,6 +111,7 @@ from core.model.work import (
     Forecast,
     InRunPull,
     Message,
+    Missing,
     Order,
     Participant,
     Permission,
@@ -178,6 +180,7 @@ __all__ = [
     "MarkKind",
     "MemoryState",
     "Message",
+    "Missed",
     "Mode",
     "Near",
     "Offer",

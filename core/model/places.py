@@ -88,9 +88,11 @@ class ChatEvent:
         public: whether everybody in the space may read the channel; ``None`` if it does not tell.
             An event of kind ``channel`` tells nothing else.
         shared: whether people of other spaces are in the channel; ``None`` if it does not tell.
+        our_thread: Moot opened the thread that it was written in.
         apart: it happened in a private thread, which not everybody in its channel can read.
         attachments: the files of a message.
         values: what was filled in, by field name (``form`` events; ``command`` names the form's).
+        missed: it comes out of the place's history: nobody heard it when it happened.
         target: the message that a ``shortcut`` was used on; ``command`` names the shortcut
             (``ask`` or ``branch``). A ``home`` event asks for what a person's home page shows: the
             reply to it.
@@ -111,18 +113,47 @@ class ChatEvent:
     reply_to: str = ""
     public: bool | None = None
     shared: bool | None = None
+    our_thread: bool = False
     apart: bool = False
     attachments: tuple[Attachment, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    missed: bool = False
     target: Said | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message of a thread as the platform's history tells it (a thread Moot has not seen)."""
+    """A message of a thread as the platform's history tells it (a thread Moot has not seen).
+
+    Our own posts are those of an author of kind ``agent``. ``gone``: it is known that there was
+    one and nothing else; ``gap``: messages before it were not read. ``admitted``: its author may
+    use Moot (the bridge says so, no adapter).
+    """
 
     message_id: str
     author: Author
     text: str
     sent_at: float
     attachments: tuple[Attachment, ...] = ()
+    gone: bool = False
+    gap: bool = False
+    admitted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """What the history of a place holds since some moment.
+
+    Attributes:
+        events: messages, oldest first, each with the event id of its delivery; behind one that was
+            edited the edit of it; and deletions, as far as the history tells them.
+        standing: the ids of all messages that stand there, ours and notices among them.
+        covers: ``standing`` holds every message that was written after this moment and before the
+            look; ``None``: that is not certain, so nothing that lacks in it is gone.
+        threads: further places that began since then or where something was written.
+    """
+
+    events: tuple[ChatEvent, ...] = ()
+    standing: frozenset[str] = frozenset()
+    covers: float | None = None
+    threads: tuple[ConversationKey, ...] = ()

@@ -143,12 +143,18 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class ChatLimits:
-    """``post_units`` counts as the platform counts (see each adapter's ``render``)."""
+    """``post_units`` counts as the platform counts (see each adapter's ``render``).
+
+    ``edit_interval_s`` lies between two edits in one thread, ``edit_gap_s`` between any two.
+    """
 
     post_units: int
     edit_interval_s: float
     file_bytes: int = 0  # of one file that is posted; 0: no files here
     files: int = 10  # with one post
+    edit_gap_s: float = 0.0
+    redelivers_s: float = 0.0  # what nobody took for so long is brought again without being asked
+    history_pace_s: float = 0.0  # between two looks at the histories of places
 
 
 @dataclass(frozen=True, slots=True)

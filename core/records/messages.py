@@ -14,11 +14,11 @@ from core.model import (
     Conversation,
     ConversationKey,
     Message,
+    Missing,
     Participant,
-    Said,
 )
 from core.records import derived, files, indexing, outbox_texts, sessions
-from core.records.changes import is_forgotten, is_gone, note_deletion, note_edit
+from core.records.changes import note_deletion, note_edit
 from core.records.prepared import Prepared
 from core.records.tables import ConversationRow, EventRow, MessageRow
 
@@ -158,36 +158,6 @@ def add_event(
     return row.id, True
 
 
-def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
-    """Write a thread's earlier messages; those known already stay as they are.
-
-    What was deleted after the platform was asked for them is not taken in, nor is what was
-    forgotten here.
-    """
-    key = get_conversation(conversation_id).key
-    for item in said:
-        author = f"{chat}:{item.author.id}"
-        late = is_forgotten(conversation_id, author, item.sent_at)
-        if late or is_gone(key, item.message_id):
-            continue
-        values = {
-            "conversation": conversation_id,
-            "platform_id": item.message_id,
-            "author_key": author,
-            "author_name": item.author.name,
-            "author_kind": item.author.kind,
-            "text": item.text,
-            "sent_at": item.sent_at,
-        }
-        if not MessageRow.get_or_none(
-            (MessageRow.conversation == conversation_id)
-            & (MessageRow.platform_id == item.message_id)
-        ):
-            row = MessageRow.create(**values)
-            indexing.put(row.id)
-            files.note(conversation_id, row.id, item.attachments)
-
-
 def add_answer(
     conversation_id: int,
     seat: Participant,
@@ -241,6 +211,9 @@ def change_text(
     row = _heard(key, platform_id)
     if row is None:
         return None
+    if row.text == text:  # told again, or it was only shown another way (C047)
+        files.keep_only(row.id, attachments)
+        return row.id
     MessageRow.update(text=text, edited_at=now).where(MessageRow.id == row.id).execute()
     indexing.drop_vectors("message", row.id)  # of the words that were
     indexing.put(row.id)
@@ -397,6 +370,7 @@ def to_conversation(row: ConversationRow) -> Conversation:
         mode=row.mode,
         apart=row.apart,
         shared=row.shared,
+        missing=cast("tuple[Missing, ...]", tuple(row.missing.split())),
     )
 
 
@@ -415,4 +389,5 @@ def to_message(row: MessageRow) -> Message:
         persona=row.persona,
         turn_id=row.turn,
         interrupted=row.interrupted,
+        admitted=row.admitted,
     )
