@@ -22,20 +22,25 @@ from bridge.commands import (
 from bridge.duties import Role
 from bridge.languages import Languages
 from bridge.line import Line
+from bridge.often import Counter
 from bridge.recalls import Look as Recalling
 from bridge.recalls import Recalls
 from bridge.replies import remind, seat_of
 from bridge.rights import RightsRules
 from bridge.secrets import reply_without_secrets
+from bridge.shortcuts import Targets
 from bridge.speakers import next_speaker
+from bridge.starting import one_line
 from bridge.tables import Tables
 from bridge.team_acts import Ground
 from bridge.terminals import Look, Terminals
 from bridge.usage_acts import Counting
+from core.errors import BadInput, NotAllowed
 from core.minutes import header_text
 from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
 from core.permissions import lowest
 from core.records import messages, outbox, outbox_texts, places, runs, turns
+from core.records.often import weight
 from core.turns.asked import withdraw_turn
 from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
@@ -68,6 +73,9 @@ class IntakePolicy:
     rights: RightsRules = field(default_factory=RightsRules)
     recalls: Recalls = field(default_factory=Recalls)
     languages: Languages = field(default_factory=Languages)
+    targets: Targets = field(default_factory=Targets)
+    own_engines: frozenset[str] = frozenset()
+    often: Counter = field(default_factory=Counter)
     memory: Callable[[], str] = str  # what is wrong with it, in a line; "": nothing
 
 
@@ -92,6 +100,8 @@ class Acts:
         self.now = now
         self.policy = policy
         self.render = render
+        self.touched: list[tuple[str, str]] = []  # for the audit log: what was done to what
+        self.refused: NotAllowed | BadInput | None = None  # where a doer told it itself
         self.stopped: list[int] = []
         self.skipped: list[tuple[int, Step]] = []
         self.ruled: list[tuple[str, int]] = []
@@ -147,6 +157,7 @@ class Acts:
     def _queue(
         self, intention: Ask | Convene, conversation: Conversation, message_id: int
     ) -> Reply | None:
+        self.check_pace(intention)
         waits = turns.waiting(conversation.id)
         if full := self.full(waits):
             return full
@@ -165,6 +176,7 @@ class Acts:
                 mode=mode,
                 budget_chars=intention.budget_chars,
                 permission=intention.permission,
+                about=intention.about,
             )
         setup = self.policy.tables.setup(intention)
         return self._put(
@@ -187,16 +199,19 @@ class Acts:
         One that falls under a budget with nothing left is refused; the thread is told why.
         """
         author = self.event.author
+        asks = weight(turn["kind"], len(turn["seats"]))
+        self.policy.often.ask(author, self.person, asks, self.now)
         turn_id = turns.queue_turn(
             conversation.id,
             asker=author.name,
-            asker_key=self._key(),
+            asker_key=self.person,
             asker_trusted=author.trusted,
             permission=lowest(self.door.ceiling(author), permission),
             by_bot=author.kind != "human",
             now=self.now,
             **turn,
         )
+        self.touch(f"turn {turn_id}")
         self._queued(conversation, turn_id, turn["kind"])
         queued, purse = turns.get_turn(turn_id), self.policy.counting.purse
         if queued is None or not refuse(queued, purse, self.voice, self.now):
@@ -207,8 +222,23 @@ class Acts:
         self.owes = True
         return None if self.event.kind == "message" else Reply(NOTHING_LEFT)
 
-    def _key(self) -> str:
-        """Whose use it is, as usage rows have it."""
+    def check_pace(self, intention: Ask | Convene) -> None:
+        """Before anything is written for a question: whether this person may ask one more now.
+
+        Raises:
+            NotAllowed: not yet; says when.
+        """
+        one = isinstance(intention, Ask)
+        asks = 1 if one else weight("roundtable", len(self.policy.tables.setup(intention).seats))
+        self.policy.often.ask(self.event.author, self.person, asks, self.now)
+
+    def touch(self, target: str, verb: str = "") -> None:
+        """Something came of this act (``verb``: of another name than it was let in by)."""
+        self.touched.append((verb, target))
+
+    @property
+    def person(self) -> str:
+        """Who acts, as usage rows have it."""
         return f"{self.event.key.chat}:{self.event.author.id}"
 
     def change(self, turn: Turn, wanted: Ask | Convene) -> None:
@@ -217,6 +247,7 @@ class Acts:
         A roundtable is reckoned again, so that one over its budget can be made smaller by an edit;
         one that has begun goes on as it is, and the thread is told so once.
         """
+        self.touch(f"turn {turn.id}", "edit")
         turns.limit(turn.id, lowest(self.door.ceiling(self.event.author), wanted.permission))
         if isinstance(wanted, Ask) or turn.kind != "roundtable":
             prompt = wanted.prompt if isinstance(wanted, Ask) else wanted.topic
@@ -315,6 +346,8 @@ class Acts:
         if not ended:
             return Reply("Nothing runs or waits here.")
         self.stopped += [turn.id for turn in ended]
+        for turn in ended:
+            self.touch(f"turn {turn.id}", "stop")
         count = f": {len(ended)} questions" if len(ended) > 1 else ""
         self.notice(conversation, Reply(f"Stopped by {literal(self.event.author.name)}{count}."))
         for turn in ended:
@@ -326,7 +359,7 @@ class Acts:
     def _may_stop(self, waits: list[Turn]) -> tuple[list[Turn], list[Turn]]:
         """Those that this person may stop, and the others: what others asked, approvers stop."""
         every = self.door.allows(self.event.author, self.event.key, Role.APPROVER)
-        mine = [turn for turn in waits if every or turn.asker_key == self._key()]
+        mine = [turn for turn in waits if every or turn.asker_key == self.person]
         return mine, [turn for turn in waits if turn not in mine]
 
     def unquote(self, turn: Turn) -> None:
@@ -369,7 +402,7 @@ class Acts:
             return Reply("It is being worked on already.")
         if full := self.full(waits):
             return full
-        mine = replace(turn, asker=self.event.author.name, asker_key=self._key())
+        mine = replace(turn, asker=self.event.author.name, asker_key=self.person)
         if told := refusal(mine, self.policy.counting.purse, self.now):
             return Reply(told)
         refused = self._put(
@@ -383,11 +416,6 @@ class Acts:
             rules=replace(turn.rules, spent=""),
             budget_chars=turn.budget_chars,
             permission=turn.permission,
+            about=turn.about,
         )
         return refused or Reply("Trying again.")
-
-
-def one_line(text: str) -> str:
-    """A one-line name for a thread."""
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else line[:79] + "…"

@@ -320,6 +320,7 @@ def _intake_policy(
     return IntakePolicy(
         names=names,
         default_seat=Participant(default),
+        own_engines=house.policy.own_engines,
         ground=ground,
         tables=read_tables(roundtable, presets, names, _table_engines(settings, default, found)),
         mode=settings.context.mode,

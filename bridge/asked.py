@@ -147,6 +147,8 @@ class AskedActs:
             rows.grant(settled, by_key, author.name, acts.now)
         acts.owes = True
         acts.ruled.append((settled.run_id, settled.id))
+        verb = {"once": "allow", "session": "allow session"}.get(ruling.state, ruling.state)
+        acts.touch(f"request {settled.id}", verb)
         self._go_on(settled)
         told = f"#{settled.id}: {posts.outcome(settled)}"
         return None if self._event.kind == "button" else Reply(told)
@@ -239,6 +241,7 @@ class AskedActs:
         found = next((g for g in grants if g.id == number or not number), None)
         if found is None or not rows.revoke(found.id, acts.now):
             raise BadInput(f"Nothing is allowed here by the number {number}. `!requests` lists it.")
+        acts.touch(f"grant {found.id}", "revoke")
         label, who = literal(found.label, 120), literal(self._event.author.name)
         return Reply(
             f"Revoked by {who}: {label}. It is asked again from now on; a run that is under way "
@@ -258,6 +261,7 @@ def filled_in(acts: Acts) -> Reply | None:
     try:
         return AskedActs(acts).form(acts.event.text, values)
     except (NotAllowed, BadInput) as error:
+        acts.refused = error
         written = [text for given in values.values() for text in given if text.strip()]
         kept = posts.code_block("\n".join(written)) if written else ""
         first = next(iter(values), "text0")

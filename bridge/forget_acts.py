@@ -210,6 +210,7 @@ class ForgetActs:
                 done = forgetting.forget_thread(int(target.which), now, at, ids)
             case "person":
                 done = forgetting.forget_person(target.which, now, at, ids)
+        acts.touch(f"{target.of} {target.which}", VERB)
         why = f"forgotten by {acts.event.author.name}"
         for turn_id in done.turns:
             if turns.end_turn(turn_id, "cancelled", why, now):

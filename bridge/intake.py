@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import structlog
 
-from bridge import recalls, terminals
+from bridge import beside, recalls, shortcuts, terminals
 from bridge.access import Door
 from bridge.acts import Acts, IntakePolicy
 from bridge.answers import FORM as ANSWER_FORM
@@ -30,6 +30,7 @@ from bridge.commands import (
     platform_command,
     typed_command,
 )
+from bridge.completing import complete
 from bridge.duties import Role, pressed, verb_of
 from bridge.forget_acts import Hiding, hide
 from bridge.forms import TOPIC, how_to_type, read_roundtable, refusal, roundtable_form
@@ -93,6 +94,8 @@ class Intake:
     async def accept(self, event: ChatEvent) -> Reply | None:
         """Take ``event`` in durably; when this returns, it is a row or it changed nothing."""
         with speaking(self._policy.languages.of_key(event.key)):
+            if event.kind == "complete":
+                return await complete(event, self._door, self._policy, self._records)
             reply = await self._accept(event)
             return reply and reply_without_secrets(reply)
 
@@ -110,7 +113,7 @@ class Intake:
         try:
             reply = await self._records.do(taken.transaction)
         except CannotWrite as error:
-            if event.kind not in ("command", "button", "form"):
+            if event.kind not in ("command", "button", "form", "shortcut", "home"):
                 raise  # not acknowledged, so the platform brings it again
             log.error("event.not_written", kind=event.kind, error=str(error))  # noqa: TRY400
             return taken.refused(CANNOT_WRITE.format(why=error))
@@ -225,7 +228,11 @@ class _Taken:
             case "delete":
                 self._delete()
                 return None
-            case "channel":
+            case "shortcut":
+                return beside.shortcut(self.acts, self.gate)
+            case "home":
+                return beside.own_page(self.acts, self.gate)
+            case "channel" | "complete":
                 return None
 
     # --- messages -------------------------------------------------------------------------
@@ -357,6 +364,8 @@ class _Taken:
             return self.refused(str(error))
         if event.command == ANSWER_FORM:
             return filled_in(self.acts)
+        if event.command == shortcuts.ABOUT:
+            return beside.about(self.acts, self.gate)
         if event.command != "roundtable":
             return self.refused("This form is from another version of Moot.")
         wanted = read_roundtable(event.values, event.text, self.policy.names)

@@ -45,6 +45,7 @@ def go_on(acts: Acts, turn: Turn) -> Reply | None:
     """The ``Go on`` button: a roundtable over its budget is held after all."""
     if not turns.confirm(turn):
         return Reply("It is not waiting any more.")
+    acts.touch(f"turn {turn.id}")
     acts.queued = acts.owes = True
     fresh = turns.get_turn(turn.id)
     assert fresh is not None
@@ -69,6 +70,7 @@ def _skip(acts: Acts, turn: Turn, chosen: Sequence[Run]) -> Reply | None:
     skipped = [run for run in chosen if skip(turn, run, who, acts.voice, acts.now)]
     if not skipped:
         return Reply(NOBODY)
+    acts.touch(f"turn {turn.id}")
     acts.skipped += [(turn.id, run.step) for run in skipped]
     acts.owes = True
     acts.queued = turns.unpark(turn.id) or acts.queued

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from peewee import SQL, fn
 
 from core.model import ConversationKey
-from core.records import derived, erasure, marks, outbox_texts, sessions
+from core.records import deeds, derived, erasure, marks, outbox_texts, sessions
 from core.records.changes import note_deletion, note_forgotten, person_of, thread_of
 from core.records.prepared import Prepared, each
 from core.records.tables import (
@@ -294,6 +294,7 @@ def forget_person(
     """
     done = forget(of_person(author_key) if ids is None else ids, now)
     marks.forget_by(author_key)
+    deeds.forget_by(author_key)
     note_forgotten(person_of(author_key), at)
     return done
 

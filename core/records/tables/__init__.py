@@ -16,6 +16,7 @@ from core.records.tables.chat import (
 )
 from core.records.tables.exchanges import ExchangeRow
 from core.records.tables.heard import GapRow, HeardRow
+from core.records.tables.deeds import DeedRow
 from core.records.tables.links import BranchRow, LinkRow
 from core.records.tables.memory import (
     ContextLineRow,
@@ -79,6 +80,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     ParkedRow,
     UsageRow,
     BudgetToldRow,
+    DeedRow,
     SpokenRow,
     HeardRow,
     GapRow,
@@ -96,6 +98,7 @@ __all__ = [
     "ContextLineRow",
     "ConversationRow",
     "DecisionRow",
+    "DeedRow",
     "EmbedderRow",
     "EngineSessionRow",
     "EventRow",

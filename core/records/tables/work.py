@@ -60,7 +60,7 @@ TurnRow.add_index(
 )
 TurnRow.add_index(TurnRow.index(TurnRow.state, TurnRow.id, name="turn_by_state"))
 TurnRow.add_index(TurnRow.index(TurnRow.prompt_message, name="turn_of_prompt"))
-# How much a person asked lately (core.records.pace).
+# How much a person asked lately (core.records.often).
 TurnRow.add_index(TurnRow.index(TurnRow.asker_key, TurnRow.queued_at, name="turn_of_asker"))
 
 
