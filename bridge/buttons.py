@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bridge import controls, resend
+from bridge import controls, home, resend
 from bridge.acts import Acts
 from bridge.forget_acts import VERB as FORGET
 from bridge.forget_acts import ForgetActs
@@ -27,6 +27,8 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
     """
     if verb == resend.VERB:
         return resend.press(acts, argument)
+    if verb == home.VERB:
+        return home.press(acts, argument)
     if verb in controls.VERBS:
         return controls.use(acts, verb, argument)
     if verb == FORGET:

@@ -58,6 +58,7 @@ COMMANDS = {
     "permission": "permission",
     "permissions": "permission",
     "help": "help",
+    "home": "home",
     **WORDS,
     **TERMINAL_WORDS,
     **ASKED_WORDS,
@@ -148,6 +149,11 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Home:
+    """A person's own page, for their eyes alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class RightsShown:
     """What agents may do here for the one who types it, and why."""
 
@@ -173,7 +179,7 @@ class NoTopic(BadInput):
 Intention = (
     Ask | Convene | Stop | Next | Status | Context | Mode | RightsShown | Help
     | Team | AskedIntention | TerminalIntention | UsageIntention | RecallIntention | Forget
-    | Language | Resend
+    | Language | Resend | Home
 )  # fmt: skip
 
 
@@ -223,6 +229,8 @@ def parse(command: str, text: str, names: Names) -> Intention:
             return _convene(text, names)
         case "stop" | "status" | "permission":
             return {"stop": Stop(), "status": Status(), "permission": RightsShown()}[command]
+        case "home":
+            return Home()
         case "next":
             return Next(text.strip().strip("@"))
         case "context":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge import shown
+from bridge import home, shown
 from bridge.asked import AskedActs
 from bridge.asked_commands import Decide, Requests, Revoke
-from bridge.commands import Context, Help, Intention, RightsShown, Status
+from bridge.commands import Context, Help, Home, Intention, RightsShown, Status
 from bridge.forget_acts import ForgetActs
 from bridge.forget_commands import Forget
 from bridge.languages import Language
@@ -54,6 +54,8 @@ def do(
             return acts.policy.languages.act(acts, intention)
         case Resend():
             return resend(acts, conversation)
+        case Home():
+            return home.asked(acts)
         case Forget():
             return ForgetActs(acts).act(intention, conversation)
         case _:

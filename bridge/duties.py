@@ -112,6 +112,7 @@ _NAMED = {
     "MarkIt": "mark",
     "Forget": "forget",
     "Audit": "audit",
+    "Home": "home",
     "Resend": "resend",
 }
 

@@ -42,7 +42,16 @@ class Author:
 
 
 EventKind = Literal[
-    "message", "command", "button", "form", "edit", "delete", "channel", "shortcut", "home"
+    "message",
+    "command",
+    "button",
+    "form",
+    "edit",
+    "delete",
+    "channel",
+    "shortcut",
+    "home",
+    "complete",
 ]
 
 
@@ -92,10 +101,13 @@ class ChatEvent:
         apart: it happened in a private thread, which not everybody in its channel can read.
         attachments: the files of a message.
         values: what was filled in, by field name (``form`` events; ``command`` names the form's).
+            While a ``command`` is typed (``complete`` events), ``values["option"]`` is the one that
+            ``text`` was typed for: the reply's ``options`` are offered.
         missed: it comes out of the place's history: nobody heard it when it happened.
         target: the message that a ``shortcut`` was used on; ``command`` names the shortcut
             (``ask`` or ``branch``). A ``home`` event asks for what a person's home page shows: the
-            reply to it.
+            reply to it; ``text`` is the action of a button that was pressed there.
+        outside: Moot is not where the shortcut was used: it can read and write nothing there.
     """
 
     key: ConversationKey
@@ -119,6 +131,7 @@ class ChatEvent:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     missed: bool = False
     target: Said | None = None
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

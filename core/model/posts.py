@@ -89,13 +89,15 @@ class Reply:
     With a ``form`` the platform opens that instead of showing ``text``; where it cannot, ``text``
     says how to type the same. ``errors`` (to a form; plain text by field name) mean that nothing
     was done: the form stays open with what was filled in, or, where it cannot, ``text`` says what
-    is wrong and repeats what was filled in.
+    is wrong and repeats what was filled in. ``options`` (to a ``complete`` event) are (value,
+    label) pairs, at most 25.
     """
 
     text: str
     buttons: tuple[Button, ...] = ()
     form: Form | None = None
     errors: Mapping[str, str] = field(default_factory=dict[str, str])
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
