@@ -142,6 +142,14 @@ def say_lines(lines: Iterable[str]) -> str:
     return "\n".join(say(line) for line in lines)
 
 
+_NOTICES = tuple("⏳⏸⚠🔒🔎📎")
+
+
+def is_notice(text: str) -> bool:
+    """Whether a post of ours told how things stand, and was nobody's answer."""
+    return text.lstrip().startswith(_NOTICES)
+
+
 def stop_button(turn_id: int) -> Button:
     """Ends the turn."""
     return Button(f"stop:{turn_id}", say("Stop"), "danger")
@@ -291,9 +299,9 @@ def moment(at: float, zone: tzinfo | None = None) -> str:
     return f"[{there:%Y-%m-%d %H:%M} {name}]({MOMENT}{int(at)})"
 
 
-def plain_moment(at: float, zone: tzinfo | None = None) -> str:
-    """The same where nothing is rendered, such as the label of a button."""
-    return _MOMENT_LINK.sub(r"\1", moment(at, zone))
+def without_moments(text: str) -> str:
+    """A text for where nothing is rendered: of each ``moment`` what it reads, zone and all."""
+    return _MOMENT_LINK.sub(r"\1", text)
 
 
 def literal(text: str, limit: int = 80) -> str:

@@ -73,6 +73,7 @@ def _assemble(request: PackRequest, facts: PackFacts) -> ContextPack:
     draft.put("project", sections.project(facts))
     draft.put("participants", sections.participants(facts, speakers))
     draft.put("roundtable", sections.roundtable(request))
+    draft.put("thread", sections.thread(facts))
     offered = _offered(mode, request, facts)
     draft.put("available", sections.available(offered.announced))
     asked = _asked(request, facts)

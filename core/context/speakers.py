@@ -6,10 +6,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from core.context.frame import one_line
 from core.model import Message, Participant
+
+OUTSIDER = "may not use Moot"
 
 
 @lru_cache(maxsize=256)  # of the same few agents, once a message
@@ -39,7 +42,8 @@ class Speakers:
     """Labels for all who spoke: ``Kim (human)``, ``ci (bot)``, ``architect (claude)``.
 
     The bracket is always ours, since brackets in names are escaped. Two people whose names look
-    alike have their ids in it: ``Kim (human, slack:U1)``.
+    alike have their ids in it: ``Kim (human, slack:U1)``. Somebody who might not use Moot when
+    they spoke is marked: ``Eve (human, may not use Moot)``.
 
     Made from a round's shared messages only, so that labels do not change while it goes on.
     """
@@ -53,14 +57,15 @@ class Speakers:
         self._labels: Mapping[str, str] = {
             key: _other_label(m, named=looks[_look(m)] > 1) for key, m in self._others.items()
         }
+        self._alike = frozenset(key for key, m in self._others.items() if looks[_look(m)] > 1)
 
     def label(self, message: Message) -> str:
         """The label of who said ``message``."""
         if message.author_kind == "agent":
             return agent_label(message.author_name or agent_key(message), message.engine)
-        known = self._labels.get(message.author_key)
-        if known is not None:
-            return known
+        if message.author_key in self._labels:
+            last = replace(self._others[message.author_key], admitted=message.admitted)
+            return _other_label(last, named=message.author_key in self._alike)
         look = _look(message)
         alike = any(_look(other) == look for other in self._others.values())
         return _other_label(message, named=alike)
@@ -74,8 +79,10 @@ class Speakers:
 
 def _other_label(message: Message, *, named: bool) -> str:
     key = re.sub(r"[^\w:.@-]", "_", message.author_key) if named else ""
-    kind = "bot" if message.author_kind == "bot" else "human"
-    return f"{one_line(message.author_name) or 'someone'} ({kind}{f', {key}' if key else ''})"
+    what = ["bot" if message.author_kind == "bot" else "human"]
+    what += [OUTSIDER] if message.author_kind == "human" and not message.admitted else []
+    what += [key] if key else []
+    return f"{one_line(message.author_name) or 'someone'} ({', '.join(what)})"
 
 
 def _look(message: Message) -> tuple[str, str]:

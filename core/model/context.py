@@ -8,7 +8,7 @@ from typing import Literal
 
 from core.model.memory import Near
 from core.model.places import ConversationKey
-from core.model.work import Conversation, Message, Order, Participant, Permission
+from core.model.work import Conversation, Message, Missing, Order, Participant, Permission
 
 Mode = Literal["lite", "standard", "full"]
 Recall = Literal["project", "channel", "conversation"]
@@ -348,7 +348,7 @@ class PackFacts:
     answers, people who spoke up): they are shown in the participant's own part, so that the shared
     part stays the same for everybody. ``absent`` names participants who gave no answer to this
     turn and why, in a few words of ours ("quota", "timed out"); their error text is nobody's
-    opinion and is not shown.
+    opinion and is not shown. ``missing`` is what of the thread was never read.
     """
 
     project: ProjectFacts
@@ -360,3 +360,4 @@ class PackFacts:
     notes: tuple[str, ...] = ()
     fresh: tuple[Message, ...] = ()
     absent: tuple[tuple[Participant, str], ...] = ()
+    missing: tuple[Missing, ...] = ()

@@ -27,6 +27,11 @@ class Participant:
         return self.persona or self.engine
 
 
+Missing = Literal["starter", "older", "all"]
+"""What of a thread is not known: its first message is gone, messages between that and the newest
+were not read, or none were."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """The durable dialogue behind one thread.
@@ -36,7 +41,8 @@ class Conversation:
     thread's earlier messages have not been read. ``public`` is True only where everybody in the
     space is known to be able to read the channel; ``mode`` is the conversation's own pack mode.
     ``apart`` marks a private thread, which not everybody in its channel can read; ``shared`` one
-    whose channel people of other spaces read, too.
+    whose channel people of other spaces read, too. ``missing`` is what of the thread's beginning
+    could not be read when it was caught up.
     """
 
     id: int
@@ -49,6 +55,7 @@ class Conversation:
     mode: str = ""
     apart: bool = False
     shared: bool = False
+    missing: tuple[Missing, ...] = ()
 
 
 TurnKind = Literal["ask", "roundtable"]
@@ -217,7 +224,8 @@ class Message:
     """One thing that somebody said, kept whole.
 
     ``author_key`` tells speakers apart ("slack:U1", "agent:architect"); ``engine`` and ``persona``
-    are set for agents. ``interrupted`` marks the partial text of a stopped run.
+    are set for agents. ``interrupted`` marks the partial text of a stopped run;
+    not ``admitted`` was its author, when it was heard, to use Moot.
     """
 
     id: int
@@ -231,3 +239,4 @@ class Message:
     persona: str = ""
     turn_id: int | None = None
     interrupted: bool = False
+    admitted: bool = True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from core.model import Conversation, ConversationKey
+from collections.abc import Iterable
+
+from core.model import Conversation, ConversationKey, Missing
 from core.records import jobs
 from core.records.messages import find_conversation, to_conversation
 from core.records.prepared import Prepared
@@ -29,9 +31,10 @@ def set_engaged(conversation_id: int) -> None:
     ConversationRow.change(conversation_id, engaged=True)
 
 
-def set_caught_up(conversation_id: int) -> None:
-    """The thread's earlier messages have been read (or cannot be)."""
-    ConversationRow.change(conversation_id, caught_up=True)
+def set_caught_up(conversation_id: int, missing: Iterable[Missing] = ()) -> None:
+    """The thread's earlier messages have been read, but for what is ``missing``."""
+    told = " ".join(dict.fromkeys(missing))
+    ConversationRow.change(conversation_id, caught_up=True, missing=told)
 
 
 def set_mode(conversation_id: int, mode: str) -> None:

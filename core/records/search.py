@@ -227,6 +227,7 @@ _messages = Prepared(  # the fields of ``Message``, in their order: a row a hit 
         MessageRow.persona,
         MessageRow.turn,
         MessageRow.interrupted,
+        MessageRow.admitted,
     ).where(MessageRow.id.in_(each(ids))),
 )
 _places = Prepared(  # the fields of a ``Conversation``, in the order of ``_conversation``
@@ -251,8 +252,8 @@ def read(hits: Sequence[tuple[int, float]]) -> tuple[Found, ...]:
     """The messages of (id, score), in that order; that they may be told is known already."""
     ids = json.dumps([message_id for message_id, _ in hits])
     said: dict[int, tuple[Message, int]] = {}
-    for place, *values, interrupted in _messages.tuples(ids=ids):
-        message = Message(*values, interrupted=bool(interrupted))
+    for place, *values, interrupted, admitted in _messages.tuples(ids=ids):
+        message = Message(*values, interrupted=bool(interrupted), admitted=bool(admitted))
         said[message.id] = message, place
     places = json.dumps(list({place for _, place in said.values()}))
     known = {row[0]: _conversation(*row) for row in _places.tuples(ids=places)}

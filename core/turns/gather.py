@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from core.model import (
     Conversation,
     ConversationKey,
     Message,
+    Missing,
     Near,
     Offer,
     PackFacts,
@@ -48,6 +49,11 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 SOURCE_DEADLINE_S = 5.0
+_LACKS: Mapping[Missing, str] = {
+    "starter": "the thread's first message is gone",
+    "older": "the thread's older messages were not read",
+    "all": "the thread's earlier messages could not be read",
+}
 NEAR_DEADLINE_S = 0.5  # for a pack: keywords find most of it, and somebody waits
 PULL_NEAR_DEADLINE_S = 2.0
 
@@ -116,6 +122,7 @@ class Gather:
         self._history_messages = history_messages
         self._persona_folder = persona_folder
         self._notes: tuple[str, ...] = ()
+        self._missing: tuple[Missing, ...] = ()
         self._recollect = near
         self._pushes = pushes
         self._begun: asyncio.Task[Near | None] | None = None
@@ -156,9 +163,10 @@ class Gather:
         here = self._conversation.id
         return messages.count(here) >= LONG_CONVERSATION or plans.active_plan(here) is not None
 
-    def note(self, notes: Sequence[str]) -> None:
-        """What the receipts of this turn are to say."""
-        self._notes += tuple(notes)
+    def begin_with(self, missing: tuple[Missing, ...]) -> None:
+        """What of the thread's beginning its participants are told is not known."""
+        self._missing = missing
+        self._notes += tuple(_LACKS[one] for one in missing)
 
     async def close(self) -> None:
         """Let go of what nobody waited for."""
@@ -315,6 +323,7 @@ class Gather:
             message_count=read.total - (len(read.said) - len(said)),
             people=_people(read.said),
             seats=self._turn.seats,
+            missing=self._missing,
             sources=merged(offer.candidates for offer in offers),
             notes=(*self._notes, *notes, *(note for offer in offers for note in offer.notes)),
         )

@@ -11,16 +11,14 @@ import structlog
 from core.context.terms import mode_for, terms_for
 from core.control import Lease, Place, Stops, Wish
 from core.forecast import reckon
-from core.markup.measure import well_formed
 from core.model import (
     Conversation,
     Step,
     Turn,
     TurnState,
 )
-from core.records import messages, places
-from core.redact import redact
 from core.table import next_steps, speaker
+from core.turns.catching_up import catch_up
 from core.turns.files import Files
 from core.turns.gather import Gather
 from core.turns.house import House, Ready
@@ -29,9 +27,6 @@ from core.turns.settle import end_of_turn
 from core.turns.steps import Table
 
 log = structlog.get_logger()
-
-HISTORY_DEADLINE_S = 15.0
-HISTORY_LIMIT = 200
 
 
 async def take_turn(
@@ -62,7 +57,7 @@ async def take_turn(
         pushes=_pushes(house, turn, conversation),
     )
     try:
-        gather.note(await _catch_up(conversation, house))
+        gather.begin_with(await catch_up(conversation, house))
         gather.begin()
         files = Files(house, turn, conversation)
         nobody = asyncio.Event()
@@ -208,33 +203,3 @@ class _Seats:
             self._leases.pop(seat).give()
         if table.turn.kind == "roundtable":
             table.house.wake_delivery()
-
-
-async def _catch_up(conversation: Conversation, house: House) -> tuple[str, ...]:
-    """Read a thread's earlier messages once; what cannot be read is a note on the receipt."""
-    if conversation.caught_up:
-        return ()
-    try:
-        async with asyncio.timeout(HISTORY_DEADLINE_S):
-            said = await house.history(conversation.key, HISTORY_LIMIT)
-    except Exception as error:  # noqa: BLE001 - whatever the platform has: the turn goes on without
-        log.warning("history.failed", conversation=conversation.id, error=str(error)[:200])
-        return ("the thread's earlier messages could not be read",)
-
-    def write() -> None:
-        clean = [
-            replace(
-                item,
-                author=replace(item.author, name=well_formed(item.author.name)),
-                text=redact(well_formed(item.text)),
-                attachments=tuple(
-                    replace(one, name=redact(well_formed(one.name))) for one in item.attachments
-                ),
-            )
-            for item in said
-        ]
-        messages.add_history(conversation.id, conversation.key.chat, clean)
-        places.set_caught_up(conversation.id)
-
-    await house.records.do(write)
-    return ()

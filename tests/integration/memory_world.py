@@ -24,7 +24,7 @@ from core.memory.memory import told
 from core.memory.near import Elsewhere, Nearby
 from core.memory.texts import question_of
 from core.model import Author, ChatEvent, ConversationKey, Near, Participant, Said, Scene, Step
-from core.records import forgetting, jobs, messages, outbox, places, runs, scopes, turns
+from core.records import forgetting, history, jobs, messages, outbox, places, runs, scopes, turns
 from core.records.eraser import Eraser
 from core.records.retention import DAY_S
 from core.records.scrub import Scrubber
@@ -312,7 +312,7 @@ class World:
         marker, at = self._mark(), self.at - 3 * DAY_S
         ident = f"i{self.count}"
         said.append(Said(ident, self._author(name, chat), f"alpha {marker}", at))
-        self.do(messages.add_history, place.id, chat, said)
+        self.do(history.add_history, place.id, chat, said)
         self._noted(place, name, marker, at, ident)
 
     def flip(self, where: tuple[str, str, str]) -> None:

@@ -23,7 +23,7 @@ from core.model import (
     Reply,
     Said,
 )
-from core.records import ledger, marks, messages, outbox, places, turns
+from core.records import history, ledger, marks, messages, outbox, places, turns
 from core.records.eraser import Eraser
 from core.records.filing import Origin
 from core.records.scrub import Scrubber
@@ -315,7 +315,7 @@ async def test_a_forgotten_thread_stays_so_whatever_comes_late(room: Room) -> No
         said = [Said(ident, KIM, f"{WORD} again", at) for ident, at in ids.items()]
         # Said in the thread before, but never heard of.
         said.append(Said("m-late", LEE, f"{WORD} late", old + 0.001))
-        messages.add_history(here.id, "slack", said)
+        history.add_history(here.id, "slack", said)
 
     await room.records.do(history)
     await room.event("message", f"{WORD} late event", LEE, sent_at=old + 0.002, mentions_us=False)
@@ -354,7 +354,7 @@ async def test_a_person_is_forgotten_everywhere_and_a_restart_changes_nothing(
 
     def late() -> None:
         here = room.here.conversation
-        messages.add_history(here.id, "slack", [Said("m-old", KIM, "kimonly once more", 9.0)])
+        history.add_history(here.id, "slack", [Said("m-old", KIM, "kimonly once more", 9.0)])
 
     await again.do(late)
     assert await kept(again, "kimonly") == []

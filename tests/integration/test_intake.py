@@ -31,7 +31,7 @@ from core.model import (
     Step,
     TableRules,
 )
-from core.records import messages, outbox, runs, turns
+from core.records import history, messages, outbox, runs, turns
 from core.records.search import search
 from core.records.tables import ConversationRow, MessageRow, OutboxRow, TurnRow
 from core.records.thread import CannotWrite, Records
@@ -343,7 +343,7 @@ async def test_what_was_said_to_a_table_is_no_question_when_it_comes_again(house
     await house.say("roundtable: tabs?", mention=True)
     if from_history:
         said = Said("2", LEE, "mind the linter", 2.0)
-        await house.records.do(messages.add_history, 1, "slack", [said])
+        await house.records.do(history.add_history, 1, "slack", [said])
     await house.say("mind the linter", at="2", root="1", who=LEE)
     await house.records.do(turns.end_turn, 1, "done", "", 3.0)
     await house.say("mind the linter", at="2", root="1", who=LEE)  # as after a lost connection
@@ -355,7 +355,7 @@ async def test_what_was_said_to_a_table_is_no_question_when_it_comes_again(house
 async def test_a_reply_that_the_history_brought_first_is_a_question_once(house):
     await house.say("start", mention=True)
     said = Said("2", LEE, "and the tests?", 2.0)
-    await house.records.do(messages.add_history, 1, "slack", [said])
+    await house.records.do(history.add_history, 1, "slack", [said])
     for _ in range(2):
         await house.say("and the tests?", at="2", root="1", who=LEE)
     assert [prompt for prompt, _ in await house.turns()] == ["start", "and the tests?"]

@@ -15,7 +15,7 @@ from bridge.projects import recall_of
 from config.settings import load_settings
 from core.keywords import context_text, index_text
 from core.model import Author, ChatEvent, ConversationKey, Participant, Said
-from core.records import anew, messages, places, scope, scopes
+from core.records import anew, history, messages, places, scope, scopes
 from core.records import search as searching
 from core.records.fulltext import uses
 from core.records.search import fetch, search
@@ -85,7 +85,7 @@ async def test_history_that_comes_late_is_what_was_said_before(records):
         here = thread(in_thread=True)
         say(here, "first", 10)
         say(here, "third", 30)
-        messages.add_history(here, "slack", [Said("20", KIM, "second", 20.0)])
+        history.add_history(here, "slack", [Said("20", KIM, "second", 20.0)])
         check(here)
 
     await records.do(play)
@@ -124,7 +124,7 @@ def test_every_row_is_as_if_it_were_made_anew(acts):
             if act == "say":
                 say(here, f"{text} {n}", at)
             elif act == "late":
-                messages.add_history(here, "slack", [Said(f"h{n}", KIM, text, float(at))])
+                history.add_history(here, "slack", [Said(f"h{n}", KIM, text, float(at))])
             elif act == "edit":
                 messages.change_text(KEY, str(at), f"{text} {n}", 99.0)
             elif act == "remove":

@@ -18,7 +18,7 @@ from core.model import (
     Said,
     Step,
 )
-from core.records import changes, messages, outbox, runs, turns
+from core.records import changes, history, messages, outbox, runs, turns
 from core.records.search import search
 from core.records.tables import MetaRow
 from core.records.thread import Records
@@ -113,8 +113,8 @@ async def test_history_does_not_repeat_what_was_heard(records):
         Said("4", Author("B", "ci", "bot"), "build failed", 4.0),
         Said("5", Author("U1", "Kim"), "mine", 5.0),
     ]
-    await records.do(messages.add_history, 1, "slack", said)
-    await records.do(messages.add_history, 1, "slack", said)
+    await records.do(history.add_history, 1, "slack", said)
+    await records.do(history.add_history, 1, "slack", said)
     assert [m.text for m in await records.do(messages.recent, 1, 10)] == ["build failed", "mine"]
 
 
@@ -124,7 +124,7 @@ async def test_history_brings_nothing_that_was_deleted_while_it_was_read(records
     said = [Said("4", Author("U1", "Kim"), "the key is x", 4.0)]
     assert await records.do(messages.remove, here, "4", 5.0) is None
     await records.do(changes.note_gone, here, "4", 5.0)
-    await records.do(messages.add_history, 1, "slack", said)
+    await records.do(history.add_history, 1, "slack", said)
     assert await records.do(messages.recent, 1, 10) == ()
 
 

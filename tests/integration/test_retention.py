@@ -24,7 +24,7 @@ from core.model import (
     Step,
     Usage,
 )
-from core.records import ledger, messages, outbox, runs, sessions, topics, turns
+from core.records import history, ledger, messages, outbox, runs, sessions, topics, turns
 from core.records.eraser import Eraser
 from core.records.filing import Origin
 from core.records.retention import DAY_S, age_some
@@ -101,7 +101,7 @@ async def test_what_is_too_old_goes_with_everything_and_the_rest_stays(records: 
     assert await age(records) == 0  # a second look changes nothing
 
     def again() -> None:
-        messages.add_history(here.id, "slack", [Said(f"{OLD:.4f}", KIM, "oldword 0", OLD)])
+        history.add_history(here.id, "slack", [Said(f"{OLD:.4f}", KIM, "oldword 0", OLD)])
 
     await records.do(again)
     assert await kept(records, "oldword") == []  # a tombstone remembers that it was there

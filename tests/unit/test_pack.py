@@ -63,6 +63,7 @@ def test_every_section_stands_in_the_tables_order():
     sources = {place.name: Candidate(("part",)) for place in TABLE if place.weight}
     sources["retrieval"] = Candidate(("part",), available="3 chunks of this channel")
     facts = some_facts(human(1, "hello"), sources=sources, fresh=(agent(2, "hi"),))
+    facts = replace(facts, missing=("starter",))
     sent = (Brought(1, "a.log", file="1-a.log"),)
     request = a_request(mode="full", persona_text="Design.", rounds=1, files=sent)
     pack = build_context_pack(request, facts)

@@ -40,6 +40,8 @@ class ConversationRow(Table):
     # People of other spaces read the channel, too (Slack Connect).
     shared = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
     caught_up = BooleanField(default=True)  # False: its earlier messages are still to be read
+    # What of its earlier messages could not be read: words of core.model.Missing, space between.
+    missing = TextField(default="", constraints=[SQL("DEFAULT ''")])
     twin = IntegerField(default=0)
     # Nothing can be posted there since then, and why; it is not tried before ``closed_until``.
     closed_at = FloatField(null=True)
@@ -187,7 +189,7 @@ class OutboxRow(Table):
     fleeting = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
     op = TextField(default="post")  # post | edit | delete
     kind = TextField()  # answer | notice | header | pull | status
-    target = IntegerField(null=True)  # edit, delete: the outbox row whose message is meant
+    target = IntegerField(null=True)  # the row whose message is edited, deleted, or taken over
     nonce = TextField(unique=True)
     text = TextField(default="")
     buttons = TextField(default="[]")  # JSON: [[action, label, style], ...]
