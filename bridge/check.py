@@ -28,6 +28,7 @@ from core.records.thread import Records
 from core.redact import redact
 from core.streams import explain
 from core.turns.parking import resting_text
+from core.words import without_moments
 
 KNOWN_VERSIONS: dict[str, tuple[str, ...]] = {
     "claude": ("2.1.332",),
@@ -191,7 +192,7 @@ async def _ask(engine: Engine) -> Live:
 def _said(name: str, outcome: Outcome) -> str:
     if outcome.kind == "answered":
         return " ".join(redact(outcome.text).split())[:80]
-    return explain(name, outcome)
+    return without_moments(explain(name, outcome))
 
 
 def as_json(checked: Sequence[Checked]) -> list[dict[str, Any]]:
@@ -269,7 +270,8 @@ async def resting_engines(settings: Settings) -> str:
     try:
         with contextlib.suppress(BadSettings):  # `moot doctor` says what is the matter with it
             await records.open()
-            return resting_text(await records.do(parked.resting, time.time()))
+            resting = await records.do(parked.resting, time.time())
+            return without_moments(resting_text(resting))
         return ""
     finally:
         await records.close()

@@ -18,16 +18,17 @@ from core.model import Author, Reply
 from core.records import usage
 from core.records.usage import Purse, Sum
 from core.spending import Subject, span_typed
+from core.tongue import say, to_say
 from core.words import literal
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
 
-NOT_A_VIEWER = (
+NOT_A_VIEWER = to_say(
     "Everybody's use, and use by person, is for those in [usage] viewers of moot.toml. "
     "`!usage` shows your own, `!usage here` the sum of this channel."
 )
-GUEST = "Guests see their own use only: `!usage`."
+GUEST = to_say("Guests see their own use only: `!usage`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,14 @@ def act_usage(acts: Acts, intention: UsageIntention, counting: Counting) -> Repl
             whose_use = literal(author.name)
         case "here":
             found = usage.sums(span, intention.by, zone, channel=here)
-            whose_use = "everybody in this channel"
+            whose_use = say("everybody in this channel")
         case "all":
             found = usage.sums(span, intention.by, zone)
             whose_use = "everybody"
     if intention.by == "channel" and intention.scope == "all":
         found = _hidden(found, here)
     text = say_usage(found, span, intention.by, zone, whose_use=whose_use)
-    more = "\n\n`!usage here` sums up this channel." if intention.scope == "own" else ""
+    more = say("\n\n`!usage here` sums up this channel.") if intention.scope == "own" else ""
     return Reply(text + (more if author.trusted else ""))
 
 
@@ -79,10 +80,10 @@ def _check(author: Author, intention: UsageIntention, counting: Counting) -> Non
     if intention.scope == "own":
         return
     if not author.trusted:
-        raise BadInput(GUEST)
+        raise BadInput(say(GUEST))
     by_person = isinstance(intention, Usage) and intention.by == "person"
     if (intention.scope == "all" or by_person) and not counting.sees_all(author):
-        raise BadInput(NOT_A_VIEWER)
+        raise BadInput(say(NOT_A_VIEWER))
 
 
 def _hidden(found: Sequence[Sum], here: str) -> tuple[Sum, ...]:
@@ -100,7 +101,7 @@ def _budgets(
     if intention.scope == "all":
         found = usage.all_standings(purse, acts.now)
         hidden = [
-            replace(one, called="a channel that is not public")
+            replace(one, called=say("a channel that is not public"))
             if one.budget.of == "channel" and one.who != here and not usage.is_public(one.who)
             else replace(one, called=one.who if one.budget.of == "channel" else one.called)
             for one in found

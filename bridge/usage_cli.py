@@ -15,6 +15,7 @@ from config.settings import Settings
 from core.records import usage
 from core.records.thread import Records
 from core.spending import span_typed
+from core.words import without_moments
 
 HOST_FORM = "moot usage [today|week|month|7d|2026-11] [by engine], moot usage budgets"
 
@@ -48,11 +49,11 @@ async def read_usage(settings: Settings, words: str) -> tuple[str, dict[str, Any
                 }
                 for one in found
             ]
-            return say_budgets(found, purse.zone), {"budgets": budgets}
+            return without_moments(say_budgets(found, purse.zone)), {"budgets": budgets}
         span = span_typed(wanted.span, now, purse.zone)
         parts = await records.do(usage.sums, span, wanted.by, purse.zone)
         said = say_usage(parts, span, wanted.by, purse.zone, whose_use="everybody")
-        return said, {
+        return without_moments(said), {
             "span": asdict(span),
             "by": wanted.by,
             "parts": [

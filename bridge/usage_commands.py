@@ -8,6 +8,7 @@ from typing import Literal
 from bridge.options import listed
 from core.errors import BadInput
 from core.spending import BYS, SPANS, By, is_span
+from core.tongue import say
 
 WORDS = {"usage": "usage"}
 Scope = Literal["own", "here", "all"]
@@ -58,7 +59,15 @@ def parse_usage(text: str, form: str = "") -> UsageIntention:
             case word:
                 spans = ", ".join(SPANS)
                 typed = "moot usage" if form else "`!usage`"
-                raise BadInput(f"{typed} knows no “{word[:40]}”: {form or FORM}. Spans: {spans}.")
+                raise BadInput(
+                    say(
+                        "{typed} knows no “{word}”: {form}. Spans: {spans}.",
+                        typed=typed,
+                        word=word[:40],
+                        form=form or FORM,
+                        spans=spans,
+                    )
+                )
     if budgets:
         return BudgetsShown(scope)
     return Usage(span, by, scope)
@@ -69,4 +78,6 @@ def _by(word: str) -> By:
     for by in BYS:
         if by == word:
             return by
-    raise BadInput(f"`by` is one of {listed(BYS)}, not “{word[:40]}”.")
+    raise BadInput(
+        say("`by` is one of {listed}, not “{word}”.", listed=listed(BYS), word=word[:40])
+    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.model import Parity, ParityPart, ParitySeat
+from core.tongue import say
 from core.words import literal
 
 BAR = 6
@@ -19,9 +20,9 @@ def say_context(found: Sequence[dict[str, Any]], wanted: str) -> str:
     chosen = [run for run in found if run["run"].startswith(wanted)] if wanted else list(found)
     if not chosen:
         return (
-            f"There is no run “{literal(wanted, 40)}” in this thread."
+            say("There is no run “{wanted}” in this thread.", wanted=literal(wanted, 40))
             if wanted
-            else "No run yet in this thread."
+            else say("No run yet in this thread.")
         )
     text = say_receipt(chosen[0])
     others = [
@@ -29,7 +30,9 @@ def say_context(found: Sequence[dict[str, Any]], wanted: str) -> str:
         for run in found
         if run is not chosen[0]
     ]
-    return text + ("\n\nEarlier runs here: " + ", ".join(others[:8]) if others else "")
+    return text + (
+        say("\n\nEarlier runs here: {runs}", runs=", ".join(others[:8])) if others else ""
+    )
 
 
 def say_receipt(run: dict[str, Any]) -> str:
@@ -39,35 +42,70 @@ def say_receipt(run: dict[str, Any]) -> str:
     before is not sent again, and stands in its own column.
     """
     name = f"{run['persona']} ({run['engine']})" if run["persona"] else run["engine"]
-    size = f"{run['chars']:,} of {run['budget']:,} characters{_whose(run)}"
-    tokens = f"about {run['estimated_tokens']:,} tokens{_corrected(run)}"
+    size = say(
+        "{chars:,} of {budget:,} characters{whose}",
+        chars=run["chars"],
+        budget=run["budget"],
+        whose=_whose(run),
+    )
+    tokens = say(
+        "about {estimated_tokens:,} tokens{corrected}",
+        estimated_tokens=run["estimated_tokens"],
+        corrected=_corrected(run),
+    )
     lines = [
-        f"**Run `{run['run'][:8]}`** · {name} · {run['state']}",
+        say(
+            "**Run `{run}`** · {name} · {state}", run=run["run"][:8], name=name, state=run["state"]
+        ),
         "",
-        f"Mode {run['mode']} ({run['reason']}) · {size}, {tokens}",
+        say(
+            "Mode {mode} ({reason}) · {size}, {tokens}",
+            mode=run["mode"],
+            reason=run["reason"],
+            size=size,
+            tokens=tokens,
+        ),
     ]
     if how := _delivered(run):
-        lines += ["", f"Delivery: {how}"]  # a paragraph: Markdown joins lines of one
+        lines += ["", say("Delivery: {how}", how=how)]  # a paragraph: Markdown joins lines of one
     for vain in run.get("before", ()):
-        lines += ["", f"Sent before in vain: {vain['chars']:,} characters ({vain['why']})"]
+        lines += [
+            "",
+            say(
+                "Sent before in vain: {chars:,} characters ({why})",
+                chars=vain["chars"],
+                why=vain["why"],
+            ),
+        ]
     if retries := run.get("retries"):
-        lines += ["", f"Tried again {len(retries)}x: {', '.join(r['why'] for r in retries)}"]
+        lines += [
+            "",
+            say(
+                "Tried again {count}x: {all}",
+                count=len(retries),
+                all=", ".join(r["why"] for r in retries),
+            ),
+        ]
     lines += ["", *_section_rows(run["sections"])]
     if run.get("announced"):
-        lines.append(f"\nAnnounced, to be pulled: {', '.join(run['announced'])}")
+        lines.append(say("\nAnnounced, to be pulled: {all}", all=", ".join(run["announced"])))
     notes = list(run.get("notes", []))
     if run["dropped"]:
-        lines.append(f"\nLeft out: {_left_out(run['dropped'], notes)}")
+        lines.append(say("\nLeft out: {left_out}", left_out=_left_out(run["dropped"], notes)))
     if run.get("gone"):
-        lines.append(f"\nSaid to be no more: {', '.join(run['gone'])}")
+        lines.append(say("\nSaid to be no more: {all}", all=", ".join(run["gone"])))
     if in_run := run.get("in_run"):
         asked = ", ".join(
             f"{p['kind']} “{literal(p['query'], 60)}” ({'again' if p.get('again') else p['hits']})"
             for p in in_run
         )
         chars = sum(p["chars"] for p in in_run)
-        lines.append(f"\nPulled while it worked: {asked} · {chars:,} characters")
-    lines += [f"\nNote: {note}" for note in notes]
+        lines.append(
+            say(
+                "\nPulled while it worked: {asked} · {chars:,} characters", asked=asked, chars=chars
+            )
+        )
+    lines += [say("\nNote: {note}", note=note) for note in notes]
     return "\n".join(lines)
 
 
@@ -88,34 +126,44 @@ def _left_out(dropped: Sequence[str], notes: list[str]) -> str:
 def _whose(run: dict[str, Any]) -> str:
     """Whose budget it was, where it is not that of all."""
     whose = {
-        "request": " (asked for)",
-        "channel": " (the channel's)",
-        "engine": " (the engine's)",
-        "light": " (a local model's)",
-        "tokens": " (by the engine's cap in tokens)",
-        "reduced": " (less than it was first: too long for the model)",
+        "request": say(" (asked for)"),
+        "channel": say(" (the channel's)"),
+        "engine": say(" (the engine's)"),
+        "light": say(" (a local model's)"),
+        "tokens": say(" (by the engine's cap in tokens)"),
+        "reduced": say(" (less than it was first: too long for the model)"),
     }
     return whose.get(run.get("budget_from", ""), "")
 
 
 def _corrected(run: dict[str, Any]) -> str:
     factor = run.get("token_factor", 1.0)
-    return f" (× {factor:g} by what {run['engine']} reported)" if factor != 1.0 else ""
+    return (
+        say(" (× {factor:g} by what {engine} reported)", factor=factor, engine=run["engine"])
+        if factor != 1.0
+        else ""
+    )
 
 
 def _delivered(run: dict[str, Any]) -> str:
     """Full or delta, hybrid or push, light or not, in words; "" for receipts of earlier days."""
     if "delivery" not in run:
         return ""
-    said = [run["delivery"], "light variant"] if run["variant"] == "light" else [run["delivery"]]
+    said = (
+        [run["delivery"], say("light variant")] if run["variant"] == "light" else [run["delivery"]]
+    )
     if run["delta"]:
         known = sum(section["known"] for section in run["sections"])
         messages = len(run["known_messages"])
         said.append(
-            f"delta: its session knew {known:,} characters more, {messages} messages among them"
+            say(
+                "delta: its session knew {known:,} characters more, {messages} messages among them",
+                known=known,
+                messages=messages,
+            )
         )
     else:
-        said.append("full, in a session that goes on" if run["resumed"] else "full")
+        said.append(say("full, in a session that goes on") if run["resumed"] else say("full"))
     return ", ".join(said)
 
 
@@ -147,23 +195,29 @@ def bar(used: int, granted: int) -> str:
 def say_parity(rounds: Sequence[Parity]) -> str:
     """What ``!context`` answers on a roundtable: what each participant was told, side by side."""
     if not rounds:
-        return "Nobody at this roundtable was told anything yet."
+        return say("Nobody at this roundtable was told anything yet.")
     told = "\n\n".join(_say_round(round_) for round_ in rounds)
-    return f"{told}\n\n`!context RUN` shows one run; its id stands beside the participant."
+    return say(
+        "{told}\n\n`!context RUN` shows one run; its id stands beside the participant.", told=told
+    )
 
 
 def _say_round(round_: Parity) -> str:
     names = [seat.name for seat in round_.seats]
     whole = {part.name for part in round_.shared} - set(round_.differed)
     if round_.differed:
-        why = f" (not the same: {', '.join(round_.reasons)})" if round_.reasons else ""
-        verdict = f"told differently: {', '.join(round_.differed)}{why}"
+        why = say(" (not the same: {all})", all=", ".join(round_.reasons)) if round_.reasons else ""
+        verdict = say("told differently: {all}{why}", all=", ".join(round_.differed), why=why)
     else:
-        everybody = "both" if len(names) == 2 else f"all {len(names)}"
-        verdict = f"{everybody} know the same {len(whole)} shared sections"
+        everybody = say("both") if len(names) == 2 else say("all {count}", count=len(names))
+        verdict = say(
+            "{everybody} know the same {count} shared sections",
+            everybody=everybody,
+            count=len(whole),
+        )
     if len(names) == 1:
-        verdict = f"{len(whole)} shared sections"
-    title = "Synthesis" if round_.synthesis else f"Round {round_.round + 1}"
+        verdict = say("{count} shared sections", count=len(whole))
+    title = say("Synthesis") if round_.synthesis else say("Round {round}", round=round_.round + 1)
     lines = [f"**{title}** · {verdict}", ""]
     lines += [f"- {_say_seat(seat)}" for seat in round_.seats]
     lines += ["", "| section | size | hash | who |", "|---|---|---|---|"]
@@ -173,8 +227,8 @@ def _say_round(round_: Parity) -> str:
 
 def _say_seat(seat: ParitySeat) -> str:
     how = "light" if seat.variant == "light" else seat.mode
-    sent = f"{seat.chars:,} of {seat.budget:,} characters"
-    known = f", {seat.known:,} more known" if seat.delta else ""
+    sent = say("{chars:,} of {budget:,} characters", chars=seat.chars, budget=seat.budget)
+    known = say(", {known:,} more known", known=seat.known) if seat.delta else ""
     return f"{seat.name} `{seat.run[:8]}`: {how}, {sent}{known}"
 
 

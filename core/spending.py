@@ -9,7 +9,8 @@ from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
 from core.errors import BadInput
-from core.words import literal
+from core.tongue import say, say_later, to_say
+from core.words import literal, moment
 
 Of = Literal["everyone", "person", "channel", "engine", "project"]
 Per = Literal["day", "week", "month"]
@@ -20,7 +21,7 @@ WARN_AT = 0.8
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d")
 _MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])")
-_PER = {"day": "daily", "week": "weekly", "month": "monthly"}
+_PER = {"day": to_say("daily"), "week": to_say("weekly"), "month": to_say("monthly")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Budget:
     @property
     def limit(self) -> str:
         """``100,000 tokens``, ``$5.00``, or both."""
-        told = [f"{self.tokens:,} tokens"] if self.tokens else []
+        told = [say("{tokens:,} tokens", tokens=self.tokens)] if self.tokens else []
         told += [f"${self.cost_usd:,.2f}"] if self.cost_usd else []
         return " or ".join(told)
 
@@ -137,12 +138,12 @@ def span_of(per: Per, now: float, zone: tzinfo | None) -> Span:
     day = datetime.fromtimestamp(now, zone).date()
     match per:
         case "day":
-            return _span("today", day, day + timedelta(1), zone)
+            return _span(say_later("today"), day, day + timedelta(1), zone)
         case "week":
             monday = day - timedelta(day.weekday())
-            return _span("this week", monday, monday + timedelta(7), zone)
+            return _span(say_later("this week"), monday, monday + timedelta(7), zone)
         case "month":
-            return _month(day.replace(day=1), "this month", zone)
+            return _month(day.replace(day=1), say_later("this month"), zone)
 
 
 def span_typed(word: str, now: float, zone: tzinfo | None) -> Span:
@@ -156,13 +157,17 @@ def span_typed(word: str, now: float, zone: tzinfo | None) -> Span:
         return span_of(per.get(word, "month"), now, zone)
     today = datetime.fromtimestamp(now, zone).date()
     if word == "yesterday":
-        return _span(word, today - timedelta(1), today, zone)
+        return _span(say_later("yesterday"), today - timedelta(1), today, zone)
     if days := _DAYS.fullmatch(word):
         first = today - timedelta(int(days[1]) - 1)
-        return _span(f"the last {days[1]} days", first, today + timedelta(1), zone)
+        return _span(
+            say_later("the last {days} days", days=days[1]), first, today + timedelta(1), zone
+        )
     if month := _MONTH.fullmatch(word):
         return _month(date(int(month[1]), int(month[2]), 1), word, zone)
-    raise BadInput(f"“{word[:40]}” is no span of time. There are: {', '.join(SPANS)}.")
+    raise BadInput(
+        say("“{word}” is no span of time. There are: {all}.", word=word[:40], all=", ".join(SPANS))
+    )
 
 
 def is_span(word: str) -> bool:
@@ -190,9 +195,8 @@ def _span(label: str, first: date, after: date, zone: tzinfo | None) -> Span:
 
 
 def when(at: float, zone: tzinfo | None) -> str:
-    """``Tue 1 Dec 2026, 00:00 (UTC)``."""
-    there = datetime.fromtimestamp(at, zone or None).astimezone(zone)
-    return f"{there:%a} {there.day} {there:%b %Y, %H:%M} ({there.tzname()})"
+    """A point in time as each reader's own, and else in ``zone`` (``None``: this host's)."""
+    return moment(at, zone or datetime.fromtimestamp(at).astimezone().tzinfo)
 
 
 def is_shared(standing: Standing) -> bool:
@@ -205,12 +209,12 @@ def whose(standing: Standing, *, limit: bool = True) -> str:
     budget = standing.budget
     name = literal(standing.called or standing.who, 60)
     owner = {
-        "everyone": "of the whole house",
-        "channel": f"of {name if standing.called else 'this channel'}",
-        "project": f"of the project {name}",
-    }.get(budget.of, f"of {name}")
+        "everyone": say("of the whole house"),
+        "channel": say("of {name}", name=name) if standing.called else say("of this channel"),
+        "project": say("of the project {name}", name=name),
+    }.get(budget.of, say("of {name}", name=name))
     told = f" ({budget.limit})" if limit else ""
-    return f"the {_PER[budget.per]} budget {owner}{told}"
+    return say("the {per} budget {owner}{told}", per=say(_PER[budget.per]), owner=owner, told=told)
 
 
 def _in_thread(standing: Standing) -> tuple[str, str]:
@@ -222,7 +226,7 @@ def _in_thread(standing: Standing) -> tuple[str, str]:
 
 def used_text(standing: Standing) -> str:
     """``83,000 tokens``, ``$4.10``, or both, as the budget counts them."""
-    told = [f"{standing.used.tokens:,} tokens"] if standing.budget.tokens else []
+    told = [say("{tokens:,} tokens", tokens=standing.used.tokens)] if standing.budget.tokens else []
     told += [f"${standing.used.cost_usd:,.2f}"] if standing.budget.cost_usd else []
     return ", ".join(told)
 
@@ -231,21 +235,26 @@ def refused_text(standing: Standing, zone: tzinfo | None) -> str:
     """Why a question is not asked, when it may be, and what can be done."""
     told, used = _in_thread(standing)
     sum_ = f" ({used})" if used else ""
-    return (
-        f"⛔ Not asked: {told} is used up{sum_}. It begins anew on "
-        f"{when(standing.span.end, zone)}. Nothing is lost: **Retry** asks this once more then. "
-        "Whoever runs Moot can raise it in [[budgets]] of moot.toml."
+    return say(
+        "⛔ Not asked: {told} is used up{sum}. It begins anew on {when}. Nothing is lost: "
+        "**Retry** asks this once more then. Whoever runs Moot can raise it in "
+        "[[budgets]] of moot.toml.",
+        told=told,
+        sum=sum_,
+        when=when(standing.span.end, zone),
     )
 
 
 def ended_text(standing: Standing, zone: tzinfo | None) -> str:
     """Why a roundtable ends early that was not to."""
     told, used = _in_thread(standing)
-    sum_ = f" ({used} used)" if used else ""
-    return (
-        f"⛔ No more rounds are held: {told} is used up, or the runs under way are "
-        f"expected to use its rest{sum_}. It begins anew on "
-        f"{when(standing.span.end, zone)}."
+    sum_ = say(" ({used} used)", used=used) if used else ""
+    return say(
+        "⛔ No more rounds are held: {told} is used up, or the runs under way are "
+        "expected to use its rest{sum}. It begins anew on {when}.",
+        told=told,
+        sum=sum_,
+        when=when(standing.span.end, zone),
     )
 
 
@@ -255,13 +264,18 @@ def warned_text(standing: Standing, zone: tzinfo | None) -> str:
     told, used = _in_thread(standing)
     sum_ = f": {used}" if used else ""
     if standing.share >= 1:
-        return (
-            f"⛔ {_begun(told)} is used up{sum_}. New questions that fall under "
-            f"it are refused until {anew}."
+        return say(
+            "⛔ {told} is used up{sum}. New questions that fall under it are refused until {anew}.",
+            told=_begun(told),
+            sum=sum_,
+            anew=anew,
         )
-    return (
-        f"🔔 {standing.share:.0%} of {told} is used{sum_}. At 100 % new questions "
-        f"are refused until {anew}."
+    return say(
+        "🔔 {share:.0%} of {told} is used{sum}. At 100 % new questions are refused until {anew}.",
+        share=standing.share,
+        told=told,
+        sum=sum_,
+        anew=anew,
     )
 
 

@@ -140,6 +140,9 @@ class Later(str):
         later._key, later._values = key, values
         return later
 
+    def __getnewargs__(self) -> tuple[str, dict[str, Any]]:
+        return self._key, self._values
+
     def said(self) -> str:
         """It, in the language that is spoken now."""
         return say(self._key, **self._values)

@@ -97,7 +97,7 @@ def standing(tokens: int, **values) -> Standing:
 def test_a_refusal_says_whose_budget_when_it_begins_anew_and_what_to_do():
     text = refused_text(standing(1_234), UTC)
     assert "daily budget of \\*Kim\\* (1,000 tokens) is used up (1,234 tokens)" in text
-    assert "Tue 1 Dec 2026, 00:00 (UTC)" in text
+    assert "[2026-12-01 00:00 UTC](moot-time:1796083200)" in text
     assert "**Retry**" in text
 
 
