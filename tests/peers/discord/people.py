@@ -38,6 +38,7 @@ class Seen:
     reply_to: str
     by_us: bool
     """Written by the bot under test."""
+    files: tuple[str, ...] = ()
 
 
 def seen(world: LoopbackDiscord, message: Message) -> Seen:
@@ -60,6 +61,7 @@ def seen(world: LoopbackDiscord, message: Message) -> Seen:
         system=message.type not in (0, 19, 20, 23),
         reply_to=str((message.reference or {}).get("message_id", "")),
         by_us=message.author_id == backend.bot_user.id,
+        files=tuple(one["filename"] for one in message.attachments or ()),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from simcord.backend import Backend
@@ -35,19 +36,26 @@ class Rest:
         """Discord does so by itself "after a few minutes"."""
         self._nonces.clear()
 
-    def perform(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+    def perform(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        params: dict[str, str],
+        files: Sequence[discord.File] = (),
+    ) -> Any:
         """The answer as JSON, or ``None`` for 204.
 
         Raises:
             BackendError: carries status and Discord's code.
         """
         if method == "POST" and (match := SEND.fullmatch(path)):
-            return self._send(int(match[1]), path, body)
+            return self._send(int(match[1]), path, body, files)
         if method == "PATCH" and (match := EDIT.fullmatch(path)):
             self._refuse_archived(int(match[1]))
         if method == "POST" and (match := OPEN_THREAD.fullmatch(path)):
             return self._open_thread(int(match[1]), int(match[2]), path, body)
-        answer = self._dispatch(method, path, body, params)
+        answer = self._dispatch(method, path, body, params, files)
         if method == "POST" and NEW_POST.fullmatch(path) and "message" in answer:
             self._name_after_its_thread(answer)
         return self._shaped(path, answer)
@@ -61,15 +69,26 @@ class Rest:
         kept[thread] = message
         answer["message"]["id"] = answer["id"]
 
-    def _dispatch(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+    def _dispatch(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        params: dict[str, str],
+        files: Sequence[discord.File] = (),
+    ) -> Any:
         try:
-            return router.dispatch(self.backend, method, path, json=body, params=params)
+            return router.dispatch(
+                self.backend, method, path, json=body, params=params, files=list(files)
+            )
         except (router.RouteNotImplemented, router.UnsupportedField) as gap:
             # A gap of simcord's is the test's trouble, not Discord's: it is reported at the end.
             self.gaps.append(str(gap))
             raise
 
-    def _send(self, channel_id: int, path: str, body: dict[str, Any]) -> Any:
+    def _send(
+        self, channel_id: int, path: str, body: dict[str, Any], files: Sequence[discord.File]
+    ) -> Any:
         nonce = str(body.get("nonce") or "") if body.get("enforce_nonce") else ""
         if len(nonce) > 25:
             raise BackendError(400, 50035, "Invalid Form Body: nonce: at most 25 characters")
@@ -80,7 +99,7 @@ class Rest:
             raise BackendError(400, 50008, "Cannot send messages in a non-text channel")
         self._wake(channel_id)
         body = {**body, "content": (body.get("content") or "").strip()}  # as Discord does
-        sent = self._dispatch("POST", path, body, {})
+        sent = self._dispatch("POST", path, body, {}, files)
         if nonce:
             self._nonces[nonce] = (time.monotonic(), channel_id, int(sent["id"]))
         return sent

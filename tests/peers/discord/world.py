@@ -22,6 +22,7 @@ from tests.peers.discord.faults import Fault, Faults
 from tests.peers.discord.gateway import Gateway
 from tests.peers.discord.people import Id, Person, Seen, seen
 from tests.peers.discord.rest import Rest
+from tests.peers.discord.uploads import Uploads
 from tests.peers.files import FileStore
 
 PREFIX = "/api/v10"
@@ -66,6 +67,7 @@ class LoopbackDiscord:
         self.rest = Rest(self.backend)
         self.faults = Faults()
         self.files = FileStore()
+        self.uploads = Uploads()
         self.requests: list[tuple[str, str]] = []
         self._bell = asyncio.Event()
         ident = base64.b64encode(str(self.backend.bot_user.id).encode()).decode().rstrip("=")
@@ -113,15 +115,20 @@ class LoopbackDiscord:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         method, path = request.method, "/" + request.match_info["path"]
-        body = await request.json() if request.can_read_body else None
+        body, files = await self.uploads.read(request)
         self.requests.append((method, path))
         try:
-            return await self._answer(request, method, path, body)
+            return await self._answer(request, method, path, body, files)
         finally:
             self.ring()
 
     async def _answer(
-        self, request: web.Request, method: str, path: str, body: Any
+        self,
+        request: web.Request,
+        method: str,
+        path: str,
+        body: Any,
+        files: list[discord.File],
     ) -> web.StreamResponse:
         if path == "/gateway/bot":
             limit = {"total": 1000, "remaining": 999, "reset_after": 0, "max_concurrency": 1}
@@ -133,7 +140,8 @@ class LoopbackDiscord:
         status, answer = 204, None
         if fault is None or fault.effect:
             try:
-                answer = self.rest.perform(method, path, body, dict(request.query))
+                self.uploads.check(files)
+                answer = self.rest.perform(method, path, body, dict(request.query), files)
                 status = 204 if answer is None else 200
             except (router.RouteNotImplemented, router.UnsupportedField) as gap:
                 status, answer = 501, {"message": str(gap)}
