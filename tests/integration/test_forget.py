@@ -311,13 +311,13 @@ async def test_a_forgotten_thread_stays_so_whatever_comes_late(room: Room) -> No
     here = room.here.conversation
     old = min(ids.values())
 
-    def history() -> None:
+    def again() -> None:
         said = [Said(ident, KIM, f"{WORD} again", at) for ident, at in ids.items()]
         # Said in the thread before, but never heard of.
         said.append(Said("m-late", LEE, f"{WORD} late", old + 0.001))
         history.add_history(here.id, "slack", said)
 
-    await room.records.do(history)
+    await room.records.do(again)
     await room.event("message", f"{WORD} late event", LEE, sent_at=old + 0.002, mentions_us=False)
     await room.event("edit", f"{WORD} edited", KIM, message_id=first)
     assert await kept(room.records) == []
