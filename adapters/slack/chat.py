@@ -12,7 +12,7 @@ import aiohttp
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential
 
-from adapters.slack import doctor, files, history, layout
+from adapters.slack import doctor, files, history, layout, missed
 from adapters.slack.api import BAD_LAYOUT, GONE, Api
 from adapters.slack.events import Directory, Identity, ids_in, ours, to_said
 from adapters.slack.inbox import Inbox
@@ -24,7 +24,16 @@ from adapters.slack.sharing import FILE_BYTES, share
 from adapters.slack.tables import shown
 from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
-from core.model import Attachment, ChatLimits, Check, ConversationKey, Post, Posted, Said
+from core.model import (
+    Attachment,
+    ChatLimits,
+    Check,
+    ConversationKey,
+    Missed,
+    Post,
+    Posted,
+    Said,
+)
 from core.ports import Accept
 
 log = structlog.get_logger()
@@ -32,6 +41,9 @@ CLOCK_SKEW_S = 300.0  # how far our clock and Slack's may disagree in a look-up
 TEXT_SKEW_S = 30.0
 EDIT_GAP_S = 1.1  # chat.update: some 50 a minute, whatever the channel
 MOVED_MAX = 1_000
+# An event that nobody took comes again at once, after one minute and after five.
+REDELIVERS_S = 60.0
+HISTORY_PACE_S = 1.2  # conversations.history and .replies: some 50 a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +82,21 @@ class SlackChat:
         self._me: Identity | None = None
         # A thread whose first message was deleted goes on at channel level, in one place.
         self._moved: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._hearing: Callable[[], bool] = lambda: False
         self._writes_files = True  # until the scopes that were granted say otherwise
 
     @property
     def limits(self) -> ChatLimits:
         """What Slack takes; no files without the scope files:write."""
         takes = FILE_BYTES if self._writes_files else 0
-        return ChatLimits(post_units=MAX_BYTES, edit_interval_s=2.0, edit_gap_s=EDIT_GAP_S, file_bytes=takes)
+        return ChatLimits(
+            post_units=MAX_BYTES,
+            edit_interval_s=2.0,
+            edit_gap_s=EDIT_GAP_S,
+            file_bytes=takes,
+            redelivers_s=REDELIVERS_S,
+            history_pace_s=HISTORY_PACE_S,
+        )
 
     # --- receiving -------------------------------------------------------------------------
 
@@ -89,12 +109,14 @@ class SlackChat:
             config = self._config
             if config.mode == "http":
                 app = inbox.bolt(config.base_url, config.signing_secret)
+                self._hearing = lambda: not inbox.closing
                 await serve_http(app, inbox, ready, config.host, config.port)
                 return
             app_api = Api(config.app_token, config.base_url, self._api.client.session)
             opened = await self._patiently(lambda: app_api.call("apps.connections.open"))
             app = inbox.bolt(config.base_url, "")
             link = SocketLink(app, inbox, app_api, ready, config.ping_interval_s)
+            self._hearing = lambda: link.up
             await link.run(str(opened["url"]))
 
     @asynccontextmanager
@@ -105,6 +127,7 @@ class SlackChat:
             try:
                 yield
             finally:
+                self._hearing = lambda: False
                 self._api.use(None)
 
     async def _patiently(self, ask: Callable[[], Any]) -> Any:
@@ -260,6 +283,20 @@ class SlackChat:
         known: Directory = await self._people.look_up(me, users, channels)
         said = (to_said(message, me, known) for message in found)
         return tuple(s for s in said if s is not None)
+
+    def hears(self) -> frozenset[str]:
+        """See :meth:`core.ports.WithHistory.hears`."""
+        here = self._me if self._hearing() else None
+        return frozenset((here.team_id,)) if here else frozenset()
+
+    async def places(self, space: str, since: float) -> tuple[ConversationKey, ...]:
+        """See :meth:`core.ports.WithHistory.places`; Slack does not tell which have news."""
+        del space, since
+        return await missed.places(self._api, await self._who())
+
+    async def missed(self, key: ConversationKey, since: float, limit: int) -> Missed:
+        """See :meth:`core.ports.WithHistory.missed`."""
+        return await missed.missed(self._api, self._people, await self._who(), key, since, limit)
 
     async def download(self, attachment: Attachment, limit_bytes: int) -> bytes:
         """See :meth:`core.ports.Chat.download`; needs the scope files:read."""

@@ -45,7 +45,8 @@ class SocketLink:
 
     The SDK pings, notices silence within some ``ping_interval_s`` and opens a new link; we add what
     it lacks: a fresh address after a failed attempt (an address is good for one use), a word in the
-    log, and a warning where events are shared with another link.
+    log, and a warning where events are shared with another link. ``up``: it is alive, as far as is
+    known.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class SocketLink:
         self._client = self._handler.client
         self._client.proxy = api.client.proxy
         self._client.on_message_listeners.append(self._heard)
-        self._up = False
+        self.up = False
         self._down_since = time.monotonic()
         self._shared = False
 
@@ -84,8 +85,8 @@ class SocketLink:
             await asyncio.sleep(self._ping_s)
             if await self._client.is_connected():
                 continue
-            if self._up:
-                self._up, self._down_since = False, time.monotonic()
+            if self.up:
+                self.up, self._down_since = False, time.monotonic()
                 log.warning("slack.link_lost")
             # The SDK would try a used address again and again; without one it asks for another.
             self._client.wss_uri = None
@@ -99,8 +100,8 @@ class SocketLink:
                 self._goodbye(str(said.get("reason") or ""))
 
     def _hello(self, connections: int) -> None:
-        down_s = 0.0 if self._up else round(time.monotonic() - self._down_since, 1)
-        self._up = True
+        down_s = 0.0 if self.up else round(time.monotonic() - self._down_since, 1)
+        self.up = True
         log.info("slack.connected", connections=connections, down_s=down_s)
         if connections > 1 and not self._shared:
             log.warning(
@@ -112,7 +113,7 @@ class SocketLink:
         self._ready()
 
     def _goodbye(self, reason: str) -> None:
-        self._up, self._down_since = False, time.monotonic()
+        self.up, self._down_since = False, time.monotonic()
         if reason == "link_disabled":
             log.error("slack.socket_mode_off", fix="switch Socket Mode on, on the app's page")
         else:

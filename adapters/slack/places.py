@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.slack.events import CHAT, Directory, Identity
+from adapters.slack.events import CHAT, Directory, Identity, ours
 from core.model import Author, ChatEvent, ConversationKey
 
 Json = Mapping[str, Any]
 # What Slack writes into a channel that was converted.
 CONVERSIONS = {"channel_convert_to_private": False, "channel_convert_to_public": None}
+# What it writes there when posts are taken again; a join counts where it is our own.
+REOPENED = frozenset(("channel_unarchive", "group_unarchive", "channel_join", "group_join"))
 SHARED = ("is_shared", "is_ext_shared", "is_pending_ext_shared", "is_org_shared")
 CLOSED = ("is_private", "is_group", "is_im", "is_mpim")
 
@@ -46,10 +48,15 @@ def public_of(body: Json, channel: str, known: Directory) -> bool | None:
 
 
 def to_conversion(body: Json, me: Identity, now: float) -> ChatEvent | None:
-    """A channel was converted. That it is public now is believed when a look-up says so."""
+    """A channel was converted, or takes posts (again).
+
+    That it is public now is believed when a look-up says so.
+    """
     event = body.get("event") or {}
     subtype, channel = event.get("subtype"), str(event.get("channel") or "")
-    if event.get("type") != "message" or subtype not in CONVERSIONS or not channel:
+    opened = subtype in REOPENED and ("join" not in str(subtype) or ours(event, me))
+    converted = subtype in CONVERSIONS
+    if event.get("type") != "message" or not (converted or opened) or not channel:
         return None
     return ChatEvent(
         key=ConversationKey(CHAT, me.team_id, channel, ""),
@@ -59,7 +66,7 @@ def to_conversion(body: Json, me: Identity, now: float) -> ChatEvent | None:
         text="",
         kind="channel",
         sent_at=now,
-        public=CONVERSIONS[str(subtype)],
+        public=CONVERSIONS.get(str(subtype)),
     )
 
 

@@ -231,6 +231,7 @@ class LoopbackSlack:
 
     async def dm_channel(self, user: str = ALICE) -> str:
         opened = await self.api.forward("conversations.open", {"users": user}, self.bot_token)
+        self.api.direct.add(str(opened["channel"]["id"]))
         return str(opened["channel"]["id"])
 
     async def dm(self, text: str, *, user: str = ALICE, thread: str = "") -> str:

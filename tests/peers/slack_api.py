@@ -69,6 +69,7 @@ class WebApi:
         channel_flags: fields put into ``conversations.info`` answers, by channel id.
         keeps_metadata: whether the metadata of posts can be read back.
         page_max: messages in one answer at most; Slack may give fewer than were asked for.
+        direct: the channels of its direct messages.
         member_of: channels that the bot was invited to.
         scopes: the header that lists the granted ones.
         calls: all that came in.
@@ -81,6 +82,7 @@ class WebApi:
         self.keeps_metadata = True
         self.page_max = 999
         self.member_of: set[str] = set()
+        self.direct: set[str] = set()
         self.person_flags: dict[str, Json] = {}
         self.channel_flags: dict[str, Json] = {}
         self.on_call: Callable[[str, str, Json], Awaitable[None]] | None = None
@@ -165,6 +167,10 @@ class WebApi:
             result["channel"]["is_member"] = args["channel"] in self.member_of
             result["channel"].update(self.channel_flags.get(args["channel"], {}))
         return result
+
+    async def _users_conversations(self, _args: Json) -> Json:
+        ids = sorted(self.member_of | self.direct)
+        return {"ok": True, "channels": [{"id": ident} for ident in ids]}
 
     async def _views_open(self, args: Json) -> Json:
         try:
@@ -256,7 +262,12 @@ class WebApi:
 
     async def _conversations_history(self, args: Json) -> Json:
         found = await self.messages(args["channel"])
-        level = [m for m in found if m.get("thread_ts", m["ts"]) == m["ts"]]
+        newest = {m["thread_ts"]: m["ts"] for m in found if m.get("thread_ts", m["ts"]) != m["ts"]}
+        level = [
+            {**m, "latest_reply": newest[m["ts"]]} if m["ts"] in newest else m
+            for m in found
+            if m.get("thread_ts", m["ts"]) == m["ts"]
+        ]
         return self._page(args, [m for m in reversed(level) if within(args, m["ts"])])
 
     def _page(self, args: Json, messages: list[Json]) -> Json:

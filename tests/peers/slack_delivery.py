@@ -59,6 +59,7 @@ class Deliveries:
         max_attempts: of one event; a link that went away under it costs none.
         duplicate: send every event twice, at once.
         order / mention_gap_s: which event types a mention makes, in which order, how far apart.
+        losing: events of now never come; only the histories tell of them.
         refuse_links: how many of the next attempts to open a link fail.
         amend: fields put into the message events that arrive now (a subtype, files).
         channel_types: another ``channel_type`` for the message events of a channel.
@@ -78,6 +79,7 @@ class Deliveries:
         self.amend: Json = {}
         self.channel_types: dict[str, str] = {}
         self.ext_shared: set[str] = set()
+        self.losing = False
         self.refuse_links = 0
         self.deliveries: list[Delivery] = []
         self.lost: list[Delivery] = []
@@ -145,6 +147,8 @@ class Deliveries:
                 self.send(self._held.pop(0), after_s=self.mention_gap_s)
 
     def send(self, payload: Json, *, after_s: float = 0.0) -> list[Delivery]:
+        if self.losing:
+            return []
         made = [Delivery("events_api", payload) for _ in range(2 if self.duplicate else 1)]
         self.deliveries.extend(made)
         for delivery in made:
