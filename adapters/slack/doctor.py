@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.slack.api import Api
-from adapters.slack.manifest import SCOPES
+from adapters.slack.manifest import OPTIONAL, SCOPES
 from core.errors import BadSettings, ChatRefused, MootError
 from core.model import Check
 
@@ -95,7 +95,9 @@ def scopes(granted: str) -> Check:
     have = {scope.strip() for scope in granted.split(",")}
     missing = {scope: why for scope, why in SCOPES.items() if scope not in have}
     if not missing:
-        return Check("slack scopes", ok=True, detail=f"{len(SCOPES)} of {len(SCOPES)} granted")
+        lacking = [f"{one} is not (to {why})" for one, why in OPTIONAL.items() if one not in have]
+        detail = "; ".join((f"{len(SCOPES)} of {len(SCOPES)} granted", *lacking))
+        return Check("slack scopes", ok=True, detail=detail)
     listed = ", ".join(f"{scope} ({why})" for scope, why in missing.items())
     return Check(
         "slack scopes",

@@ -21,6 +21,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 
 from adapters.slack.api import Api, sdk_logger
+from adapters.slack.beside import home_view, to_home, to_home_button, to_shortcut
 from adapters.slack.events import (
     Directory,
     Identity,
@@ -96,6 +97,7 @@ class Inbox:
         app.command(anything)(self._on_command)
         app.action(anything)(self._on_action)
         app.view(anything)(self._on_form)
+        app.shortcut(anything)(self._on_shortcut)
         app.error(self._not_taken)
         return app
 
@@ -134,6 +136,8 @@ class Inbox:
         if conversion is not None:
             self._people.forget(conversion.key.channel)
             await self._accept(conversion)
+        if await self._on_home(body):
+            return
         bare = to_event(body, self._me, Directory())
         if bare is None:
             return
@@ -175,6 +179,11 @@ class Inbox:
     async def _on_action(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
         user = str((body.get("user") or {}).get("id") or "")
         known = await self._people.look_up(self._me, (user,), (channel_of(body),))
+        if (page := to_home_button(body, self._me, known)) is not None:
+            reply = await self._accept(page)
+            await ack()
+            self._later(self._publish(page, reply))
+            return
         event = to_button(body, self._me, known)
         reply = await self._take(event, body, known) if event is not None else None
         await ack()
@@ -192,6 +201,32 @@ class Inbox:
             await ack(response_action="errors", errors=errors_of(reply, body["view"]))
         else:
             await ack()  # closes it; what was started shows in the channel
+
+    async def _on_home(self, body: Json) -> bool:
+        """Whether this was somebody's look at the Home tab."""
+        user = str((body.get("event") or {}).get("user") or "")
+        if to_home(body, self._me, Directory()) is None:
+            return False
+        event = to_home(body, self._me, await self._people.look_up(self._me, (user,)))
+        assert event is not None
+        self._later(self._publish(event, await self._accept(event)))
+        return True
+
+    async def _on_shortcut(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
+        message, user = body.get("message") or {}, str((body.get("user") or {}).get("id") or "")
+        here = channel_of(body)
+        channels = (here, *unnamed_channels(raw_text(message)))
+        known, inside = await asyncio.gather(
+            self._people.look_up(self._me, (user, *ids_in(message)), channels),
+            self._people.is_inside(here),
+        )
+        event = to_shortcut(body, self._me, known, inside=inside)
+        reply = await self._take(event, body, known) if event is not None else None
+        await ack()
+        if reply is not None and reply.form is not None and event is not None:
+            self._later(self._open(body, user, event.key, reply))
+        elif reply is not None:
+            self._later(self._show(body, user, reply))
 
     async def _not_taken(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
         kind = str((body.get("event") or {}).get("type") or body.get("type") or "command")
@@ -216,6 +251,18 @@ class Inbox:
         except MootError as error:
             log.warning("slack.form_not_opened", channel=key.channel, error=str(error))
             await self._show(body, user, reply)
+
+    async def _publish(self, event: ChatEvent, reply: Reply | None) -> None:
+        """Show somebody's page; it is made anew each time that they open it."""
+        if reply is None:
+            return
+        view = home_view(reply, event.key.channel)
+        try:
+            await self._api.call(
+                "views.publish", timeout_s=NOTE_TIMEOUT_S, user_id=event.author.id, view=view
+            )
+        except MootError as error:
+            log.warning("slack.home_not_shown", error=str(error))
 
     async def _show(self, body: Json, user: str, reply: Reply) -> None:
         """Show a reply to the one who clicked, and nobody else."""

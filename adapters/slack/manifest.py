@@ -20,7 +20,23 @@ SCOPES: Mapping[str, str] = {
     "mpim:history": "read group messages",
     "users:read": "know who asks, and keep guests out",
 }
-EVENTS = ("app_mention", "message.channels", "message.groups", "message.im", "message.mpim")
+# What works less well without it; `moot doctor` names it and is content.
+OPTIONAL: Mapping[str, str] = {
+    "reactions:write": "show by a reaction under a question how it stands",
+}
+EVENTS = (
+    "app_home_opened",
+    "app_mention",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+)
+# Callback id -> what it does, its name and its description in Slack's menu of a message.
+SHORTCUTS: Mapping[str, tuple[str, str, str]] = {
+    "moot_ask_about": ("ask", "Ask about this", "Ask an agent about this message"),
+    "moot_branch_from": ("branch", "Branch from here", "Go on from this message in a new thread"),
+}
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "/ask": ("Ask an agent", "what to ask"),
     "/roundtable": ("Let several agents discuss", "a topic; without one a form opens"),
@@ -69,8 +85,16 @@ def manifest(
             "description": "The team's coding agents, in the team's own chat",
         },
         "features": {
-            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "app_home": {
+                "home_tab_enabled": True,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
             "bot_user": {"display_name": name, "always_online": True},
+            "shortcuts": [
+                {"name": name, "type": "message", "callback_id": callback, "description": what}
+                for callback, (_, name, what) in SHORTCUTS.items()
+            ],
             "slash_commands": [
                 {
                     "command": command,
@@ -82,7 +106,7 @@ def manifest(
                 for command in commands
             ],
         },
-        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "oauth_config": {"scopes": {"bot": [*SCOPES, *OPTIONAL]}},
         "settings": {
             "event_subscriptions": {**address, "bot_events": list(EVENTS)},
             "interactivity": {"is_enabled": True, **address},
