@@ -130,6 +130,11 @@ class EngineTask:
         return self.files[0].rpartition("/")[0] if self.files else ""
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders outside of the project: of files it was brought, and of those it makes."""
+        return tuple(folder for folder in (self.files_folder, self.out) if folder)
+
+    @property
     def mark(self) -> str:
         """Names this attempt: what a session's id may be made of."""
         return f"{self.run_id}-{self.attempt}" if self.attempt else self.run_id

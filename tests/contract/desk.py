@@ -74,7 +74,10 @@ class Desk:
         attached: Mapping[str, bytes] | None = None,
         **rest: Any,
     ) -> Outcome:
-        """Ask; ``attached`` files are in the run's folder, which ``@FILES`` stands for."""
+        """Ask; ``attached`` files are in the run's folder, which ``@FILES`` stands for.
+
+        ``@OUT`` stands for the folder for files for people, which is there only then.
+        """
         self.run_id = str(uuid.uuid4())
         scratch = self.folder / self.run_id
         scratch.mkdir()
@@ -84,6 +87,9 @@ class Desk:
                 (scratch / "attachments" / name).write_bytes(data)
             rest["files"] = tuple(str(scratch / "attachments" / name) for name in attached)
             prompt = prompt.replace("@FILES", str(scratch / "attachments"))
+        if "@OUT" in prompt:
+            rest["out"] = str(scratch / "out")
+            prompt = prompt.replace("@OUT", rest["out"])
         fields = {"context": "You are being tested.", **rest}
         task = EngineTask(
             run_id=self.run_id, prompt=prompt, cwd=str(self.project), scratch=str(scratch), **fields

@@ -81,8 +81,8 @@ class Claude:
         argv += ["--verbose", "--include-partial-messages", *_held_to(task), *_own_settings(task)]
         if dialogue:
             argv += ["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]
-        if task.files:
-            argv += ["--add-dir", task.files_folder]
+        for folder in task.folders:
+            argv += ["--add-dir", folder]
         files: dict[str, bytes] = {}
         if not task.trusted_settings and (forbidden := narrowing(task.cwd)):
             files[_FORBIDDEN_FILE] = forbidden

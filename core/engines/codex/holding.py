@@ -32,10 +32,11 @@ def profile(task: EngineTask) -> list[str]:
     if task.permission not in _EXTENDS:
         return []
     denied = quoted(f"{task.scratch}/{DENIED}")
+    writes = f', {quoted(task.out)}="write"' if task.out and task.permission == "edit" else ""
     return [
         f'default_permissions="{_PROFILE}"',
         f'permissions.{_PROFILE}.extends="{_EXTENDS[task.permission]}"',
-        f'permissions.{_PROFILE}.filesystem={{{denied}="none"}}',
+        f'permissions.{_PROFILE}.filesystem={{{denied}="none"{writes}}}',
     ]
 
 
@@ -47,17 +48,19 @@ def opening(permission: Permission) -> JsonObject:
     return {"permissions": _PROFILE, "approvalPolicy": asks}
 
 
-def still_to_hold(permission: Permission, opened: object) -> JsonObject:
+def still_to_hold(task: EngineTask, opened: object) -> JsonObject:
     """What the turn is to be told beside its words, as the thread was opened: mostly nothing.
 
     An older Codex passes over the profile and takes the user's own sandbox, or that of the
     session's last turn.
     """
+    permission = task.permission
     if permission not in _EXTENDS:
         return {}
     if text_of(opened, "activePermissionProfile", "id") == _PROFILE:
         return {}
+    more = {"writableRoots": [task.out]} if task.out and permission == "edit" else {}
     return {
-        "sandboxPolicy": _POLICY[permission],
+        "sandboxPolicy": {**_POLICY[permission], **more},
         "approvalPolicy": opening(permission)["approvalPolicy"],
     }

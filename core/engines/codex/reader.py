@@ -173,7 +173,7 @@ class CodexReader(LineReader):
         elif get(d, "id") == _THREAD and not self._asked:
             self.started(text_of(d, "result", "thread", "id"))
             if self.session:
-                self._ask_it(still_to_hold(self._task.permission, get(d, "result")))
+                self._ask_it(still_to_hold(self._task, get(d, "result")))
             else:
                 self.fail("crashed", "it opened a thread without telling its id", final=True)
         elif get(d, "id") == _TURN:

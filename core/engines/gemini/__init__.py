@@ -60,8 +60,8 @@ class Gemini:
         argv += ["--approval-mode", _MODES[task.permission]]
         if model := task.model or self.config.model:
             argv += ["-m", model]
-        if task.files:
-            argv += ["--include-directories", task.files_folder]
+        for folder in task.folders:
+            argv += ["--include-directories", folder]
         files: dict[str, bytes] = {}
         if task.permission != "full":
             files[POLICY_FILE] = policy(task.permission).encode()

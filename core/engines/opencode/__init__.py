@@ -80,8 +80,8 @@ class OpenCode:
         asks = task.permission == "ask"
         config = {**_CONFIG, **(_ASKING if asks else {})}
         may: dict[str, Any] = dict(_PERMISSIONS[task.permission])
-        if task.files:
-            may["external_directory"] = {f"{task.files_folder}/*": "allow"}
+        if task.folders:
+            may["external_directory"] = {f"{folder}/*": "allow" for folder in task.folders}
         if task.pulls:
             config["mcp"] = {"moot": mcp_server(task.pulls)}
             may["moot_*"] = "allow"
