@@ -14,7 +14,7 @@ from core.model import Secret
 from core.ports import Chat
 
 APPS = "https://api.slack.com/apps"
-_APP_OF = re.compile(r"xapp-\d+-(A[A-Z0-9]+)-")
+_APP_OF = re.compile(r"xapp-\d+-A[A-Z0-9]+-.")
 # What else stands on those pages, by its beginning.
 _OTHERS = {
     "xoxp-": "a token of a person (xoxp-); Moot needs the one of the bot, right below or beside it",
@@ -88,8 +88,9 @@ class SlackOnboarding:
 
     def fits(self, secrets: Mapping[str, str]) -> str:
         """See :meth:`core.ports.Onboarding.fits`."""
-        found = _APP_OF.match(secrets.get("app_token", ""))
-        return "" if found else "The app-level token is cut off: copy it whole."
+        token = secrets.get("app_token", "")
+        cut_off = token and not _APP_OF.match(token)
+        return "The app-level token is cut off: copy it whole." if cut_off else ""
 
     def chat(self, secrets: Mapping[str, str], addresses: Mapping[str, str]) -> Chat:
         """See :meth:`core.ports.Onboarding.chat`."""

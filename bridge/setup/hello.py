@@ -61,7 +61,7 @@ class Hello:
         except TimeoutError:
             raise NothingHeard("No link could be opened in a minute. Try again.") from None
         guide = self._guide
-        self._tell(f"{guide.invite} Then write there: **@moot hello**. I am listening …")
+        self._tell(f"{guide.invite} Then write there: **@moot hello**.\n\nListening …")
         mention = await self._next(_is_mention, guide.unheard)
         found = [Check("mention", ok=True, detail=f"heard {mention.author.name}")]
         key = mention.key

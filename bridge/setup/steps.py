@@ -222,7 +222,7 @@ class Setup:
         learn_secrets(settings)
         found, default = asyncio.run(list_engines(settings))
         show_engines(found, default)
-        if default == LAST_RESORT:
+        if default == LAST_RESORT and not settings.engines.default:
             self._talk.tell(
                 "No agent is installed and signed in yet, so a stand-in without a model answers. "
                 "Install one (such as `npm install -g @anthropic-ai/claude-code`), sign in, and "
