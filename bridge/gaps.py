@@ -158,12 +158,13 @@ class Gaps:
         for space, since in list(ears.unlisted.items()):
             if space not in ears.present:
                 continue
+            known = await self._records.do(heard.busy_places, chat.name, space, MOST_PLACES)
             try:
                 async with asyncio.timeout(CALL_DEADLINE_S):
-                    told = await chat.places(space, since)
+                    told = await chat.places(space, since, known)
             except ChatRefused as refused:  # a scope is missing: what we know of has to do
                 log.warning("gap.places_untold", chat=chat.name, why=str(refused))
-                told = ()
+                told = known
             except (ChatBusy, ChatUnsure, TimeoutError) as error:
                 log.info("gap.places_later", chat=chat.name, why=str(error) or "no answer in time")
                 ears.listed_at = now + getattr(error, "retry_after_s", PUT_OFF_S)
@@ -228,11 +229,9 @@ class Gaps:
 def _list_places(
     chat: str, space: str, told: tuple[ConversationKey, ...], since: float, event_at: float
 ) -> None:
-    known = heard.busy_places(chat, space, MOST_PLACES)
-    places = list(dict.fromkeys((*known, *told)))
-    if len(places) > MOST_PLACES:
-        log.warning("gap.too_many_places", chat=chat, places=len(places), read=MOST_PLACES)
-    heard.add_gaps(places[:MOST_PLACES], since)
+    if len(told) > MOST_PLACES:
+        log.warning("gap.too_many_places", chat=chat, places=len(told), read=MOST_PLACES)
+    heard.add_gaps(told[:MOST_PLACES], since)
     heard.note(chat, (space,), time.time(), event_at)
 
 

@@ -93,7 +93,9 @@ class Chat(Protocol):
     async def thread(self, key: ConversationKey, limit: int) -> tuple[Said, ...]:
         """The newest ``limit`` messages of the thread, its root included, oldest first.
 
-        Our own posts are left out. Raises as ``post`` does.
+        Our own posts are those of an author of kind ``agent``; see ``Said`` for what is missing.
+        Whoever asks has a deadline: a platform's wish to wait may be heeded here. Raises as
+        ``post`` does.
         """
         ...
 
@@ -103,6 +105,13 @@ class Chat(Protocol):
         Raises:
             ChatBusy: wait and ask again.
             ChatRefused: it is gone, too large, or may not be read; says why, for people.
+        """
+        ...
+
+    async def heard(self, attachment: Attachment) -> str:
+        """What the platform itself says is spoken in a voice message; "" where it says nothing.
+
+        Waits some seconds where it is still at it. Never raises.
         """
         ...
 
@@ -188,11 +197,14 @@ class WithHistory(Protocol):
         """The spaces (``ConversationKey.space``) whose events reach us now. No I/O."""
         ...
 
-    async def places(self, space: str, since: float) -> tuple[ConversationKey, ...]:
-        """Where in a space something may have been written since then, as far as it can tell.
+    async def places(
+        self, space: str, since: float, known: tuple[ConversationKey, ...]
+    ) -> tuple[ConversationKey, ...]:
+        """Where in a space something may have been written since then that nobody heard.
 
-        Channels (and direct messages) that we are in, and threads; not those that it knows to be
-        unchanged. Raises as ``Chat.post`` does.
+        Channels (and direct messages) that we are in, threads, and what is ``known`` (threads and
+        direct messages that we take part in); what the platform brings by itself is left out.
+        Raises as ``Chat.post`` does.
         """
         ...
 

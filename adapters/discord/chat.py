@@ -11,7 +11,7 @@ import aiohttp
 import discord
 import structlog
 
-from adapters.discord import files, history
+from adapters.discord import files, history, missed
 from adapters.discord.checks import INTENT_FIX, TOKEN_FIX, checks
 from adapters.discord.client import MootClient, point_at
 from adapters.discord.events import CHAT
@@ -23,12 +23,22 @@ from adapters.discord.receiving import Receiver
 from adapters.discord.render import MAX_UNITS, render
 from adapters.discord.sharing import FILE_BYTES, FILES
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
-from core.model import Attachment, ChatLimits, Check, ConversationKey, Post, Posted, Said
+from core.model import (
+    Attachment,
+    ChatLimits,
+    Check,
+    ConversationKey,
+    Missed,
+    Post,
+    Posted,
+    Said,
+)
 from core.ports import Accept
 
 log = structlog.get_logger(__name__)
 
 EDIT_INTERVAL_S = 1.5  # some five edits in five seconds are allowed; posts come first
+HISTORY_PACE_S = 0.2
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 120.0  # Discord takes a thousand sign-ins a day, then it resets the token
 DOCTOR_S = 30.0
@@ -51,6 +61,7 @@ class DiscordChat:
         self._config = config
         self._client: MootClient | None = None
         self._poster: Poster | None = None
+        self._receiver: Receiver | None = None
         point_at(config.api_url, config.gateway_url)
 
     @property
@@ -66,6 +77,7 @@ class DiscordChat:
             edit_interval_s=EDIT_INTERVAL_S,
             file_bytes=FILE_BYTES,
             files=FILES,
+            history_pace_s=HISTORY_PACE_S,
         )
 
     def render(self, markdown: str, label: str = "") -> tuple[str, ...]:
@@ -78,7 +90,7 @@ class DiscordChat:
         """See ``Chat.run``. discord.py reconnects and resumes; what it gives up on starts anew."""
         pause_s = FIRST_PAUSE_S
         async with Inbox(accept) as inbox:
-            receiver = Receiver(inbox, ready, self.render)
+            receiver = self._receiver = Receiver(inbox, ready, self.render)
             try:
                 while True:
                     began = time.monotonic()
@@ -127,6 +139,12 @@ class DiscordChat:
         """See ``Chat.edit``. Refused with code 10008 when the message is gone."""
         await self._sending().edit(key, message_id, post)
 
+    async def react(
+        self, key: ConversationKey, message_id: str, name: str, *, on: bool = True
+    ) -> None:
+        """See ``Chat.react``."""
+        await self._sending().react(key, message_id, name, on=on)
+
     async def delete(self, key: ConversationKey, message_id: str) -> None:
         """See ``Chat.delete``."""
         await self._sending().delete(key, message_id)
@@ -137,6 +155,29 @@ class DiscordChat:
         if client is None:
             raise ChatBusy(1.0, "not connected to Discord")
         return await history.thread(client, key, limit, Lookups(client))
+
+    def hears(self) -> frozenset[str]:
+        """See ``WithHistory.hears``: the servers in view, and direct messages."""
+        client = self._client
+        if client is None or client.ws is None or not client.ws.open or not client.is_ready():
+            return frozenset()
+        return frozenset(("", *(str(g.id) for g in client.guilds if not g.unavailable)))
+
+    async def places(
+        self, space: str, since: float, known: tuple[ConversationKey, ...]
+    ) -> tuple[ConversationKey, ...]:
+        """See ``WithHistory.places``; none where the session went on, which replays what came."""
+        if self._client is None or self._receiver is None:
+            raise ChatBusy(1.0, "not connected to Discord")
+        if self._receiver.resumed:
+            return ()
+        return missed.places(self._client, space, since, known)
+
+    async def missed(self, key: ConversationKey, since: float, limit: int) -> Missed:
+        """See ``WithHistory.missed``."""
+        if self._client is None or self._receiver is None:
+            raise ChatBusy(1.0, "not connected to Discord")
+        return await missed.missed(self._client, self._receiver.told, key, since, limit)
 
     async def direct(self, person: str) -> ConversationKey | None:
         """See ``Chat.direct``."""
@@ -150,6 +191,10 @@ class DiscordChat:
     async def download(self, attachment: Attachment, limit_bytes: int) -> bytes:
         """See ``Chat.download``; the token goes to the API only."""
         return await files.download(self._client, attachment, limit_bytes, self._config.api_url)
+
+    async def heard(self, attachment: Attachment) -> str:
+        """See ``Chat.heard``. Discord writes nothing down."""
+        return attachment.transcript
 
     def address(self, key: ConversationKey, message_id: str = "") -> str:
         """See ``Chat.address``. Discord shows such a link as a mention of the thread."""

@@ -12,7 +12,6 @@ from discord.http import Route
 
 from adapters.discord.commands import command_tree, sync_if_changed
 from adapters.discord.events import public_of
-from adapters.discord.missed import missed
 from adapters.discord.receiving import Receiver
 
 log = structlog.get_logger(__name__)
@@ -51,7 +50,7 @@ class MootClient(discord.Client):
         self._receiver = receiver
         self._own_gateway: yarl.URL | None = None
         self._registered = False
-        self._tree = command_tree(self, self._forward) if receiver else None
+        self._tree = command_tree(self, self._forward, receiver.offer) if receiver else None
 
     async def choose_gateway(self, api_url: str, gateway_url: str) -> None:
         """After the login: with an API of one's own, the gateway is its gateway too.
@@ -83,19 +82,19 @@ class MootClient(discord.Client):
             except (discord.DiscordException, OSError) as error:
                 # Messages work all the same; the next session tries again.
                 log.warning("discord.commands_not_registered", why=str(error))
+        self._receiver.resumed = False
         self._receiver.ready()
 
     async def on_resumed(self) -> None:
         """The session goes on; what was missed has been replayed."""
         if self._receiver is not None:
+            self._receiver.resumed = True
             self._receiver.ready()
 
     async def on_guild_available(self, guild: discord.Guild) -> None:
         """A server comes into view: with every new session, and after a breakdown of its own."""
         if self._receiver is not None:
             self._tell_closed(guild)
-            for message in await missed(guild):
-                self._receiver.message(message)
 
     async def on_guild_channel_update(self, _: Any, after: discord.abc.GuildChannel) -> None:
         """A channel changed, maybe who may read it."""
@@ -141,6 +140,17 @@ class MootClient(discord.Client):
                 self._receiver.deleted(
                     payload.channel_id, payload.guild_id, ident, before.get(ident)
                 )
+
+    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
+        """A whole thread is gone, and every message in it: of these nothing is told."""
+        if self._receiver is not None:
+            self._receiver.thread_gone(payload.guild_id, payload.parent_id, payload.thread_id)
+
+    async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
+        """A thread was opened again, maybe."""
+        locked = (payload.data.get("thread_metadata") or {}).get("locked", False)
+        if self._receiver is not None and not locked:
+            self._receiver.thread_open(payload.guild_id, payload.parent_id, payload.thread_id)
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         """A click or a form. Commands come through the tree instead."""

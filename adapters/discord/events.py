@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import discord
@@ -30,7 +30,7 @@ class Place:
     """Where something happened. ``thread`` is empty at channel level and in a direct message.
 
     ``apart``: a private thread. ``public``: everybody in the server may read the channel (the
-    thread's parent); ``None`` if that is not known.
+    thread's parent); ``None`` if that is not known. ``owner``: who opened the thread, if known.
     """
 
     space: str
@@ -38,6 +38,7 @@ class Place:
     thread: str = ""
     apart: bool = False
     public: bool | None = None
+    owner: str = field(default="", compare=False)
 
     @property
     def direct(self) -> bool:
@@ -56,7 +57,9 @@ def place_of(channel: Any, guild_id: int | None) -> Place | None:
         return Place("", str(channel.id))
     if isinstance(channel, discord.Thread):
         private = channel.type is discord.ChannelType.private_thread
-        return Place(str(guild_id), str(channel.parent_id), str(channel.id), private)
+        thread = str(channel.id)
+        owner = str(channel.owner_id or "")
+        return Place(str(guild_id), str(channel.parent_id), thread, private, owner=owner)
     if isinstance(channel, discord.abc.GuildChannel):
         return Place(str(guild_id), str(channel.id))
     return None
@@ -131,6 +134,7 @@ def message_event(
         in_thread=bool(place.thread),
         reply_to=_replied(message),
         public=place.public,
+        our_thread=bool(place.thread) and place.owner == str(me.user_id),
         apart=place.apart,
         attachments=attachments(message),
     )
@@ -215,12 +219,14 @@ def delete_event(
 
 
 def said(message: Any, me: Me, author: Author | None = None) -> Said | None:
-    """A message out of a thread's history; ``None`` for our own and for notices.
+    """A message out of a thread's history; ``None`` for notices. Our own are an agent's.
 
     ``author`` as for ``message_event``.
     """
-    if message.author.id == me.user_id or message.type not in WRITTEN:
+    if message.type not in WRITTEN:
         return None
+    if message.author.id == me.user_id:
+        author = Author(str(me.user_id), name_of(message.author), "agent")
     return Said(
         message_id=str(message.id),
         author=author or author_of(message.author, webhook=bool(message.webhook_id)),
@@ -292,4 +298,35 @@ def channel_event(channel: Any, now: float) -> ChatEvent | None:
         kind="channel",
         sent_at=now,
         public=public_of(channel),
+    )
+
+
+def place_event(place: Place, now: float) -> ChatEvent:
+    """A thread changed, so that it may take posts again."""
+    return ChatEvent(
+        key=place.key(),
+        event_id=f"{CHAT}:{place.thread}:channel:{now:.6f}",
+        message_id="",
+        author=Author(id="", name="somebody", kind="bot", trusted=False),
+        text="",
+        kind="channel",
+        sent_at=now,
+        in_thread=True,
+    )
+
+
+def thread_deletion(place: Place, now: float) -> ChatEvent:
+    """A thread was deleted with all that was heard in it: no message is named.
+
+    The message of a channel that a thread was opened from still stands.
+    """
+    return ChatEvent(
+        key=place.key(),
+        event_id=f"{CHAT}:{place.thread}:thread:delete",
+        message_id="",
+        author=Author(id="", name="somebody", trusted=False),
+        text="",
+        kind="delete",
+        sent_at=now,
+        in_thread=True,
     )

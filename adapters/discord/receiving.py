@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,17 +15,19 @@ import structlog
 
 from adapters.discord import events
 from adapters.discord.answers import Render, answer
-from adapters.discord.commands import typed
+from adapters.discord.commands import SHORTCUTS, TARGET, typed
 from adapters.discord.forms import form_event
+from adapters.discord.forum import forum_of
 from adapters.discord.inbox import Arrival, Inbox
 from adapters.discord.lookups import Lookups
 from adapters.discord.wording import Me
-from core.errors import ChatBusy
+from core.errors import ChatBusy, ChatRefused, MootError
 from core.model import ChatEvent, Reply
 
 log = structlog.get_logger(__name__)
 
 REMEMBERED_INTERACTIONS = 2_000
+OFFER_S = 2.2  # Discord lets three pass
 
 
 class Receiver:
@@ -33,14 +36,16 @@ class Receiver:
     def __init__(self, inbox: Inbox, ready: Callable[[], None], render: Render) -> None:
         self._inbox = inbox
         self._render = render
+        self._client: discord.Client | None = None
         self._lookups: Lookups | None = None
         self._answers: set[asyncio.Task[None]] = set()
         self._seen: OrderedDict[int, None] = OrderedDict()
         self.ready = ready
+        self.resumed = False  # the session goes on: what was missed has been replayed
 
     def use(self, client: discord.Client) -> None:
         """Look things up through this client from now on; what it knows outlives its connection."""
-        self._lookups = Lookups(client)
+        self._client, self._lookups = client, Lookups(client)
 
     async def close(self) -> None:
         """End the answers that are still being given."""
@@ -71,6 +76,30 @@ class Receiver:
         make = partial(self._delete_event, channel_id, guild_id, ident, time.time(), before)
         self._put(channel_id, make)
 
+    def thread_gone(self, guild_id: int, parent_id: int, thread_id: int) -> None:
+        """A thread was deleted; a forum's post with its first message."""
+        place = events.Place(str(guild_id), str(parent_id), str(thread_id))
+        self._put(thread_id, partial(self._made, events.thread_deletion(place, time.time())))
+        if self._client is not None and forum_of(self._client, parent_id) is not None:
+            gone = events.delete_event(thread_id, thread_id, place, time.time())
+            self._put(thread_id, partial(self._made, gone))
+
+    def thread_open(self, guild_id: int, parent_id: int, thread_id: int) -> None:
+        """A thread changed, and is not locked."""
+        place = events.Place(str(guild_id), str(parent_id), str(thread_id))
+        self._put(thread_id, partial(self._made, events.place_event(place, time.time())))
+
+    async def told(self, message: discord.Message) -> list[ChatEvent]:
+        """A message out of a history, and the edit of it if there was one; none for our own."""
+        me = self._asking.me(message.guild)
+        if message.author.id == me.user_id:
+            return []
+        made = [
+            await self._message_event(message, me),
+            await self._edit_event(message, None, me),
+        ]
+        return [event for event in made if event is not None]
+
     def channel(self, channel: Any) -> None:
         """Who may read a channel changed, or came to be known."""
         self._put(channel.id, partial(self._channel_event, channel))
@@ -91,6 +120,27 @@ class Receiver:
         task = asyncio.create_task(answer(interaction, taken, self._render))
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
+
+    async def offer(
+        self, interaction: discord.Interaction, option: str, typed_so_far: str
+    ) -> tuple[tuple[str, str], ...]:
+        """What can be chosen for an option that is being typed; nothing where that takes long."""
+        channel_id = interaction.channel_id
+        if channel_id is None:
+            return ()
+        try:
+            async with asyncio.timeout(OFFER_S):
+                asking = self._asking
+                place = await asking.place(interaction.channel, channel_id, interaction.guild_id)
+                author = await asking.author(interaction.user, place)
+                name = str((interaction.data or {}).get("name", ""))
+                event = events.command_event(interaction, place, name, typed_so_far, author)
+                asked = replace(event, kind="complete", values={"option": (option,)})
+                reply = await self._inbox.ask(asked)
+        except (MootError, TimeoutError) as error:
+            log.info("discord.not_offered", option=option, why=type(error).__name__)
+            return ()
+        return reply.options if reply else ()
 
     def _put(
         self,
@@ -135,6 +185,9 @@ class Receiver:
         place = await self._asking.place(None, channel_id, guild_id)
         return events.delete_event(channel_id, ident, place, now, before)
 
+    async def _made(self, event: ChatEvent) -> ChatEvent:
+        return event
+
     async def _channel_event(self, channel: Any) -> ChatEvent | None:
         return events.channel_event(channel, time.time())
 
@@ -142,6 +195,9 @@ class Receiver:
         self, interaction: discord.Interaction, channel_id: int
     ) -> ChatEvent | None:
         asking = self._asking
+        target = interaction.extras.get(TARGET)
+        if target is not None:
+            return await self._shortcut_event(interaction, channel_id, target)
         place = await asking.place(interaction.channel, channel_id, interaction.guild_id)
         author = await asking.author(interaction.user, place)
         if interaction.type is discord.InteractionType.component:
@@ -151,6 +207,40 @@ class Receiver:
         data = interaction.data or {}
         name = str(data.get("name", ""))
         return events.command_event(interaction, place, name, typed(data), author)
+
+    async def _shortcut_event(
+        self, interaction: discord.Interaction, channel_id: int, message: discord.Message
+    ) -> ChatEvent:
+        """A command out of a message's menu, maybe where we are not."""
+        asking = self._asking
+        try:
+            place = await asking.place(interaction.channel, channel_id, interaction.guild_id)
+        except ChatRefused:  # not for us to see
+            place = events.Place(str(interaction.guild_id or ""), str(channel_id))
+        author = await asking.author(interaction.user, place)
+        by = None
+        if message.attachments:  # their files are fetched for whoever may use Moot
+            by = await asking.author(message.author, place, webhook=bool(message.webhook_id))
+        me, name = asking.me(interaction.guild), str((interaction.data or {}).get("name", ""))
+        event = events.command_event(interaction, place, SHORTCUTS.get(name, ""), "", author)
+        ident = str(message.id)
+        return replace(
+            event,
+            key=place.key(ident),
+            kind="shortcut",
+            message_id=ident,
+            target=events.said(message, me, by),
+            outside=not _may_speak(interaction, place),
+        )
+
+
+def _may_speak(interaction: discord.Interaction, place: events.Place) -> bool:
+    """Whether we can read where an interaction is, and answer in a thread there."""
+    if place.direct:
+        return True
+    ours = interaction.app_permissions
+    opens = bool(place.thread) or ours.create_public_threads
+    return ours.view_channel and ours.send_messages_in_threads and opens
 
 
 def _guild_of(message: discord.Message) -> int | None:

@@ -19,6 +19,7 @@ from adapters.slack.inbox import Inbox
 from adapters.slack.links import SocketLink, serve_http
 from adapters.slack.names import People
 from adapters.slack.places import permalink
+from adapters.slack.reactions import Reactions
 from adapters.slack.render import MAX_BYTES, render
 from adapters.slack.sharing import FILE_BYTES, share
 from adapters.slack.tables import shown
@@ -26,6 +27,7 @@ from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
 from core.model import (
     Attachment,
+    Author,
     ChatLimits,
     Check,
     ConversationKey,
@@ -39,6 +41,7 @@ from core.ports import Accept
 log = structlog.get_logger()
 CLOCK_SKEW_S = 300.0  # how far our clock and Slack's may disagree in a look-up
 TEXT_SKEW_S = 30.0
+HISTORY_NAMES_S = 5.0  # to look up who spoke in a thread: nobody waits to be acknowledged
 EDIT_GAP_S = 1.1  # chat.update: some 50 a minute, whatever the channel
 MOVED_MAX = 1_000
 # An event that nobody took comes again at once, after one minute and after five.
@@ -79,6 +82,7 @@ class SlackChat:
         self._config = config
         self._api = Api(config.bot_token, config.base_url)
         self._people = People(self._api)
+        self._reactions = Reactions(self._api)
         self._me: Identity | None = None
         # A thread whose first message was deleted goes on at channel level, in one place.
         self._moved: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -263,6 +267,12 @@ class SlackChat:
         message = layout.changed_message(post)
         await self._send("chat.update", message, channel=key.channel, ts=message_id)
 
+    async def react(
+        self, key: ConversationKey, message_id: str, name: str, *, on: bool = True
+    ) -> None:
+        """See :meth:`core.ports.Chat.react`; needs the scope reactions:write."""
+        await self._reactions.react(key, message_id, name, on=on)
+
     async def delete(self, key: ConversationKey, message_id: str) -> None:
         """See :meth:`core.ports.Chat.delete`."""
         try:
@@ -277,22 +287,34 @@ class SlackChat:
     async def thread(self, key: ConversationKey, limit: int) -> tuple[Said, ...]:
         """See :meth:`core.ports.Chat.thread`; of a direct message without a thread, its history."""
         me = await self._who()
-        found = await history.newest(self._api, key, limit, me)
+        try:
+            found, gap = await history.newest(self._api, key, limit)
+        except ChatRefused as error:
+            if error.code not in GONE or not key.root:
+                raise
+            nobody = Author("", "somebody", "bot", trusted=False)
+            return (Said(key.root, nobody, "", float(key.root), gone=True),)
         users = {user for message in found for user in ids_in(message)}
         channels = {c for message in found for c in unnamed_channels(raw_text(message))}
-        known: Directory = await self._people.look_up(me, users, channels)
-        said = (to_said(message, me, known) for message in found)
-        return tuple(s for s in said if s is not None)
+        known: Directory = await self._people.look_up(me, users, channels, HISTORY_NAMES_S)
+        said = [s for message in found if (s := to_said(message, me, known)) is not None]
+        if gap and said:  # before the first one that is not the thread's own
+            at = min(len(said) - 1, int(said[0].message_id == key.root))
+            said[at] = replace(said[at], gap=True)
+        return tuple(said)
 
     def hears(self) -> frozenset[str]:
         """See :meth:`core.ports.WithHistory.hears`."""
         here = self._me if self._hearing() else None
         return frozenset((here.team_id,)) if here else frozenset()
 
-    async def places(self, space: str, since: float) -> tuple[ConversationKey, ...]:
+    async def places(
+        self, space: str, since: float, known: tuple[ConversationKey, ...]
+    ) -> tuple[ConversationKey, ...]:
         """See :meth:`core.ports.WithHistory.places`; Slack does not tell which have news."""
         del space, since
-        return await missed.places(self._api, await self._who())
+        told = await missed.places(self._api, await self._who())
+        return tuple(dict.fromkeys((*known, *told)))
 
     async def missed(self, key: ConversationKey, since: float, limit: int) -> Missed:
         """See :meth:`core.ports.WithHistory.missed`."""
@@ -301,6 +323,10 @@ class SlackChat:
     async def download(self, attachment: Attachment, limit_bytes: int) -> bytes:
         """See :meth:`core.ports.Chat.download`; needs the scope files:read."""
         return await files.download(self._api, attachment, limit_bytes)
+
+    async def heard(self, attachment: Attachment) -> str:
+        """See :meth:`core.ports.Chat.heard`."""
+        return await files.heard(self._api, attachment)
 
     def address(self, key: ConversationKey, message_id: str = "") -> str:
         """See :meth:`core.ports.Chat.address`."""

@@ -92,6 +92,8 @@ async def test_what_is_too_much_proves_nothing_gone(slack, chat) -> None:
 
 async def test_the_places_that_we_are_in(slack, chat) -> None:
     direct = await slack.dm_channel()
-    found = await chat.places(TEAM, 0.0)
-    assert set(found) == {at(GENERAL), at(DEV), at(direct)}
+    known = at(DEV, "1.5")
+    found = await chat.places(TEAM, 0.0, (known,))
+    assert found[0] == known
+    assert set(found[1:]) == {at(GENERAL), at(DEV), at(direct)}
     assert chat.hears() == frozenset()  # not before it receives

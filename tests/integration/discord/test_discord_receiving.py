@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
-from adapters.discord import missed
 from core.model import ConversationKey
+from core.ports import WithHistory
 from tests.integration.discord.room import post, running
 from tests.peers.discord import LoopbackDiscord
 
@@ -175,41 +176,111 @@ async def test_other_bots_are_marked(world, ears):
     assert event.author.kind == "bot"
 
 
-async def test_what_was_written_while_nobody_listened_is_heard_in_order(world):
+def at(world: LoopbackDiscord, channel: str, root: str = "") -> ConversationKey:
+    return ConversationKey("discord", world.guild, channel, root)
+
+
+async def test_what_was_written_while_nobody_listened_is_told_by_the_histories(world):
     """A restart loses nothing: Discord delivers nothing that came while there was no session."""
+    quiet = world.make_channel("quiet")
+    closed = world.make_channel("closed")
     first = world.alice.ask(world.channel, "first")
     thread = world.alice.open_thread(world.channel, "t", first)
-    world.bob.say(thread, "second")
-    world.alice.ask(world.channel, "third")
-    async with running(world) as (_, ears):
-        await ears.event("third")
-        assert (await ears.event("second")).key.root == thread
-        in_channel = [e for e in ears.events if not e.in_thread]
-        assert [e.text for e in in_channel] == ["first", "third"]
-        assert in_channel[0].event_id == f"discord:{world.channel}:{first}"
-        assert in_channel[0].mentions_us
-        assert in_channel[0].author.trusted
-        assert len(ears.events) == 3
-
-
-async def test_what_a_session_that_is_not_taken_back_missed_is_heard(world, ears):
-    world.gateway.forget_sessions()
-    await world.gateway.disconnect()
-    world.alice.ask(world.channel, "meanwhile")
-    await ears.event("meanwhile", timeout_s=20)
-
-
-async def test_an_older_question_and_a_closed_channel_are_left_alone(world, monkeypatch):
-    closed = world.make_channel("closed")
+    second = world.bob.say(thread, "second")
+    third = world.alice.ask(world.channel, "third")
+    world.alice.edit(world.channel, third, f"{world.mention} third, edited")
     world.alice.ask(closed, "not for us")
     world.deny(closed, "view_channel")
-    async with running(world) as (_, ears):
-        world.alice.ask(world.channel, "now")
-        await ears.event("now")
-        assert [e.text for e in ears.events] == ["now"]
-        assert ("GET", f"/channels/{closed}/messages") not in world.requests
-    monkeypatch.setattr(missed, "LOOK_BACK_S", 0.0)
-    async with running(world) as (_, ears):
-        world.alice.ask(world.channel, "later")
-        await ears.event("later")
-        assert [e.text for e in ears.events] == ["later"]
+    since = time.time() - 60.0
+    async with running(world) as (chat, ears):
+        assert isinstance(chat, WithHistory)
+        assert chat.hears() == {"", world.guild}
+        known = at(world, quiet, "1")
+        found = await chat.places(world.guild, since, (known,))
+        assert set(found) == {at(world, world.channel), at(world, world.channel, first), known}
+        level = await chat.missed(at(world, world.channel), since, 100)
+        assert [(e.kind, e.text) for e in level.events] == [
+            ("message", "first"),
+            ("message", "third, edited"),
+            ("edit", "third, edited"),
+        ]
+        assert level.events[0].event_id == f"discord:{world.channel}:{first}"
+        assert level.events[0].mentions_us
+        assert level.events[0].author.trusted
+        assert {first, third} <= level.standing  # and a notice of Discord's own
+        assert level.covers == since
+        inside = await chat.missed(at(world, world.channel, first), since, 100)
+        # The thread's starter stands in the channel.
+        assert [e.message_id for e in inside.events] == [first, second]
+        assert inside.events[1].key.root == thread
+        assert (await chat.missed(at(world, world.channel), time.time() + 60.0, 9)).events == ()
+        assert (await chat.missed(at(world, world.channel), since, 1)).covers is None
+        assert ears.events == []  # nobody is handed what nobody asked for
+        world.deny(world.channel, "read_message_history")  # Discord gives an empty history then
+        unsure = lambda: chat.missed(at(world, world.channel), since, 100)  # noqa: E731
+        async with asyncio.timeout(10):
+            while (await unsure()).covers is not None:
+                await asyncio.sleep(0.01)
+
+
+async def test_what_is_gone_or_written_directly_is_told_by_the_histories(world, chat, ears):
+    asked = await ears_of(world, ears)
+    world.alice.delete(world.channel, asked)
+    since = time.time() - 60.0
+    gone = await chat.missed(at(world, world.channel, asked), since, 100)
+    assert (gone.events, gone.standing, gone.covers) == ((), frozenset(), since)
+    told = world.alice.write("psst")
+    direct = await chat.missed(ConversationKey("discord", "", world.alice.dm, ""), since, 100)
+    assert [(e.message_id, e.direct, e.author.trusted) for e in direct.events] == [
+        (told, True, True)
+    ]
+
+
+async def ears_of(world, ears) -> str:
+    ident = world.alice.ask(world.channel, "never mind")
+    await ears.event("never mind")
+    return ident
+
+
+async def test_a_session_that_goes_on_leaves_nothing_to_be_read(world, chat, ears):
+    known = at(world, world.channel, "1")
+    world.alice.ask(world.channel, "before")
+    await ears.event("before")
+    await world.gateway.disconnect()
+    await world.until(lambda: ears.readies == 2, 20)
+    assert await chat.places(world.guild, 0.0, (known,)) == ()
+    world.gateway.forget_sessions()
+    await world.gateway.disconnect()
+    await world.until(lambda: ears.readies == 3, 20)
+    assert known in await chat.places(world.guild, time.time() - 60.0, (known,))
+
+
+async def test_many_deletions_at_once_and_of_a_whole_thread(world, chat, ears):
+    ids = [world.alice.say(world.channel, f"n{n}") for n in range(3)]
+    await ears.event("n2")
+    world.backend.bulk_delete_messages(int(world.channel), [int(i) for i in ids[:2]])
+    await world.until(lambda: len(ears.of("delete")) == 2)
+    assert {e.message_id for e in ears.of("delete")} == set(ids[:2])
+    thread = world.alice.open_thread(world.channel, "t", ids[2])
+    world.backend.delete_channel(int(thread))
+    await world.until(lambda: len(ears.of("delete")) == 3)
+    gone = ears.of("delete")[2]
+    assert (gone.key, gone.message_id) == (at(world, world.channel, thread), "")
+    forum = world.make_channel("help", forum=True)
+    post = world.alice.forum_post(forum, "how?")
+    world.alice.first_message(post, "how do I?")
+    await ears.event("how do I?")
+    world.backend.delete_channel(int(post))
+    await world.until(lambda: len(ears.of("delete")) == 5)
+    assert [e.message_id for e in ears.of("delete")[3:]] == ["", post]
+
+
+async def test_a_thread_that_is_unlocked_is_told(world, chat, ears):
+    ident = world.alice.say(world.channel, "root")
+    thread = world.alice.open_thread(world.channel, "t", ident)
+    world.archive(thread, locked=True)
+    world.backend.edit_channel(
+        int(thread), {}, thread_metadata={"archived": False, "locked": False}
+    )
+    await world.until(lambda: ears.of("channel"))
+    assert ears.of("channel")[0].key == at(world, world.channel, thread)
