@@ -66,7 +66,9 @@ def is_addressed(event: ChatEvent, known: Conversation | None, door: Door) -> bo
     # A command is ours, whoever is named in it; a question may be for those who are.
     commands = typed is not None and typed[0] != MISSPELT and event.text.startswith("!")
     to_others = event.mentions_others and not commands
-    return bool(known and known.engaged) and event.in_thread and not to_others
+    # One that Moot opened is its own also where what it knew of it is lost.
+    engaged = known.engaged if known else event.our_thread
+    return engaged and event.in_thread and not to_others
 
 
 def ask_for_bot(acts: Acts, conversation: Conversation, message_id: int) -> None:

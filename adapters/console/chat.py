@@ -198,6 +198,11 @@ class ConsoleChat:
             return Author(id=name, name=name, grants=(GRANT,))
         return Author(id=name, name=name, grants=(f"{CHAT}:{name}",), trusted=False)
 
+    def _teller(self, message: RoomMessage) -> Author:
+        if message.ours:
+            return Author(BOT_NAME, BOT_NAME, "agent")
+        return self._author(message.author)
+
     # --- sending --------------------------------------------------------------------------
 
     def render(self, markdown: str, label: str = "") -> tuple[str, ...]:
@@ -226,6 +231,12 @@ class ConsoleChat:
         except (NoSuchPlace, OSError) as error:
             raise _fault(error) from error
 
+    async def react(
+        self, key: ConversationKey, message_id: str, name: str, *, on: bool = True
+    ) -> None:
+        """See ``Chat.react``: a terminal shows no reactions; its status line tells as much."""
+        del key, message_id, name, on
+
     async def delete(self, key: ConversationKey, message_id: str) -> None:  # noqa: ARG002
         """See ``Chat.delete``."""
         try:
@@ -238,9 +249,8 @@ class ConsoleChat:
         if not self.room.has_thread(key.channel, key.root):
             raise ChatRefused(f"there is no thread {key.root} in {key.channel}", "no_such_place")
         said = [
-            Said(m.id, self._author(m.author), _without_our_name(m.text), m.sent_at)
+            Said(m.id, self._teller(m), _without_our_name(m.text), m.sent_at)
             for m in self.room.thread(key.root)
-            if not m.ours
         ]
         return tuple(said[-limit:] if limit > 0 else ())
 
@@ -248,6 +258,10 @@ class ConsoleChat:
         """See ``Chat.download``: nothing can be attached in a terminal."""
         del limit_bytes
         raise ChatRefused(f"there are no files in this room, so {attachment.name} is in none")
+
+    async def heard(self, attachment: Attachment) -> str:
+        """See ``Chat.heard``; nobody speaks here."""
+        return attachment.transcript
 
     async def direct(self, person: str) -> ConversationKey | None:  # noqa: ARG002
         """See ``Chat.direct``: whoever sits here sees the whole room."""

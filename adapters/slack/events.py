@@ -139,6 +139,7 @@ def _message(message: Json, channel: str, me: Identity, known: Directory) -> Cha
         mentions_others=bool(set(mentioned) - {me.user_id} or GROUP.search(mine)),
         direct=channel.startswith("D"),
         in_thread=bool(thread and thread != ts),
+        our_thread=message.get("parent_user_id") == me.user_id,
         attachments=attachments(message),
     )
 
@@ -198,7 +199,7 @@ def to_command(body: Json, me: Identity, known: Directory, now: float) -> ChatEv
 
 def to_button(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
     """A click on one of our buttons; ``None`` for an element that carries no action."""
-    action, pressed = _pressed(body)
+    action, pressed = pressed_in(body)
     if not pressed:
         return None
     container, message = body.get("container") or {}, body.get("message") or {}
@@ -222,7 +223,7 @@ def to_button(body: Json, me: Identity, known: Directory) -> ChatEvent | None:
     )
 
 
-def _pressed(body: Json) -> tuple[Json, str]:
+def pressed_in(body: Json) -> tuple[Json, str]:
     """The element that was used, and what it stands for: a button's value, or the chosen one's."""
     for action in body.get("actions") or ():
         value = action.get("value") or (action.get("selected_option") or {}).get("value")
@@ -232,15 +233,17 @@ def _pressed(body: Json) -> tuple[Json, str]:
 
 
 def to_said(message: Json, me: Identity, known: Directory) -> Said | None:
-    """A message of a thread's history; ``None`` for our own posts and for notices."""
+    """A message of a thread's history; ``None`` for notices. Our own posts are an agent's."""
     ts = str(message.get("ts") or "")
-    if not ts or ours(message, me):
+    if not ts:
         return None
-    if message.get("subtype") == "tombstone":
-        return Said(ts, _bot("", "somebody"), "[this message was deleted]", float(ts))
+    if message.get("subtype") == "tombstone":  # only a first message with replies leaves one
+        return Said(ts, _bot("", "somebody"), "", float(ts), gone=True)
     if message.get("subtype") not in SPOKEN:
         return None
     text = plain(raw_text(message), me.user_id, known.names())
+    if ours(message, me):
+        return Said(ts, Author(me.user_id, me.name, "agent"), text, float(ts))
     return Said(ts, speaker(message, me, known), text, float(ts), attachments(message))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -9,22 +10,28 @@ from typing import Any
 import structlog
 
 from adapters.slack.api import GONE, Api
-from adapters.slack.events import Identity, ours
-from core.errors import ChatRefused
+from core.errors import ChatBusy, ChatRefused
 from core.model import ConversationKey
 
 log = structlog.get_logger()
 Json = Mapping[str, Any]
 PAGE = 200
 MAX_PAGES = 25
+LEAST_PAUSE_S = 0.2
 
 
-async def messages(api: Api, key: ConversationKey, **args: Any) -> AsyncIterator[Json]:
-    """The messages where ``key``'s posts appear: its thread, or its channel's level."""
+async def messages(
+    api: Api, key: ConversationKey, *, patient: bool = False, **args: Any
+) -> AsyncIterator[Json]:
+    """The messages where ``key``'s posts appear: its thread, or its channel's level.
+
+    ``patient``: a page that Slack wants to be waited for is waited for, and not all read again;
+    whoever asks has a deadline.
+    """
     if key.root:
         try:
             async for message in _pages(
-                api, "conversations.replies", channel=key.channel, ts=key.root, **args
+                api, "conversations.replies", patient, channel=key.channel, ts=key.root, **args
             ):
                 yield message
         except ChatRefused as error:
@@ -32,14 +39,20 @@ async def messages(api: Api, key: ConversationKey, **args: Any) -> AsyncIterator
                 raise
         else:
             return
-    async for message in _pages(api, "conversations.history", channel=key.channel, **args):
+    history = _pages(api, "conversations.history", patient, channel=key.channel, **args)
+    async for message in history:
         yield message
 
 
-async def _pages(api: Api, method: str, **args: Any) -> AsyncIterator[Json]:
+async def _pages(
+    api: Api,
+    method: str,
+    patient: bool,  # noqa: FBT001
+    **args: Any,
+) -> AsyncIterator[Json]:
     cursor = None
     for _ in range(MAX_PAGES):
-        answer = await api.call(method, limit=PAGE, cursor=cursor, **args)
+        answer = await _page(api, method, patient, limit=PAGE, cursor=cursor, **args)
         for message in answer.get("messages") or ():
             yield message
         cursor = (answer.get("response_metadata") or {}).get("next_cursor")
@@ -48,20 +61,33 @@ async def _pages(api: Api, method: str, **args: Any) -> AsyncIterator[Json]:
     log.warning("slack.too_many_pages", method=method, channel=args.get("channel"))
 
 
-async def newest(api: Api, key: ConversationKey, limit: int, me: Identity) -> list[Json]:
-    """The newest ``limit`` messages that are not ours, oldest first, a thread's root included."""
+async def _page(api: Api, method: str, patient: bool, **args: Any) -> Any:  # noqa: FBT001
+    while True:
+        try:
+            return await api.call(method, **args)
+        except ChatBusy as busy:
+            if not patient:
+                raise
+            await asyncio.sleep(max(busy.retry_after_s, LEAST_PAUSE_S))
+
+
+async def newest(api: Api, key: ConversationKey, limit: int) -> tuple[list[Json], bool]:
+    """The newest ``limit`` messages, oldest first, a thread's first one included.
+
+    And whether there are others between these and the beginning.
+    """
     root: list[Json] = []
-    rest: deque[Json] = deque(maxlen=max(limit, 1))
-    async for message in messages(api, key):
-        if ours(message, me):
-            continue
-        if not key.root:  # a channel's history comes newest first
-            rest.appendleft(message)
-            if len(rest) == limit:
-                break
-        elif message.get("ts") == key.root:
+    rest: deque[Json] = deque(maxlen=max(limit - 1 if key.root else limit, 1))
+    seen = 0
+    async for message in messages(api, key, patient=True):
+        if key.root and message.get("ts") == key.root:
             root = [message]
-        else:
+            continue
+        seen += 1
+        if key.root:
             rest.append(message)
-    found = list(rest)
-    return root + found[len(found) - max(limit - len(root), 0) :] if root else found
+        elif seen > limit:  # a channel's history comes newest first
+            break
+        else:
+            rest.appendleft(message)
+    return [*root, *rest], seen > len(rest)

@@ -18,7 +18,7 @@ from adapters.slack.api import Api
 from adapters.slack.events import Directory, Identity, Person
 from adapters.slack.places import is_public, is_shared
 from adapters.slack.text import one_line
-from core.errors import MootError
+from core.errors import ChatRefused, MootError
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -61,15 +61,22 @@ class People:
         self._channels: _Cache[tuple[str, bool, bool]] = _Cache()
 
     async def look_up(
-        self, me: Identity, users: Iterable[str], channels: Iterable[str] = ()
+        self,
+        me: Identity,
+        users: Iterable[str],
+        channels: Iterable[str] = (),
+        deadline_s: float | None = None,
     ) -> Directory:
-        """What is known of these ids when the deadline has passed, at the latest."""
+        """What is known of these ids when the deadline has passed, at the latest.
+
+        ``deadline_s`` in place of the usual one.
+        """
         users = tuple(dict.fromkeys(users))
         channels = tuple(c for c in dict.fromkeys(channels) if c and not c.startswith("D"))
         asks = [self._person(u, me) for u in users if not self._people.fresh(u)]
         asks += [self._channel(c) for c in channels if not self._channels.fresh(c)]
         if asks:
-            await self._within_deadline(asks)
+            await self._within_deadline(asks, deadline_s or self._deadline_s)
         people = {u: p for u in users if (p := self._people.get(u)) and self._people.fresh(u)}
         found = {c: told for c in channels if (told := self._channels.get(c))}
         # A name may be old; whether a channel is public may not.
@@ -81,6 +88,20 @@ class People:
             shared={c: told[2] for c, told in fresh.items()},
         )
 
+    async def is_inside(self, channel: str) -> bool:
+        """Whether we are in a channel; where Slack does not say in time, posting will show."""
+        try:
+            told = await self._api.call(
+                "conversations.info", timeout_s=self._deadline_s, channel=channel
+            )
+        except ChatRefused as error:
+            return error.code != "channel_not_found"
+        except MootError as error:
+            log.info("slack.lookup_failed", method="conversations.info", error=str(error)[:200])
+            return True
+        about = told.get("channel") or {}
+        return bool(about.get("is_member") or about.get("is_im") or about.get("is_mpim"))
+
     def knows(self, channel: str) -> bool:
         """Whether a channel was looked up (or tried) lately: then asking for it costs nothing."""
         return self._channels.fresh(channel)
@@ -89,10 +110,12 @@ class People:
         """A channel has changed: look it up anew."""
         self._channels.drop(channel)
 
-    async def _within_deadline(self, asks: list[Coroutine[Any, Any, None]]) -> None:
+    async def _within_deadline(
+        self, asks: list[Coroutine[Any, Any, None]], deadline_s: float
+    ) -> None:
         tasks = [asyncio.ensure_future(ask) for ask in asks]
         try:
-            await asyncio.wait(tasks, timeout=self._deadline_s)
+            await asyncio.wait(tasks, timeout=deadline_s)
         finally:
             for task in tasks:
                 task.cancel()

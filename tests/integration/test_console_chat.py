@@ -194,14 +194,18 @@ async def test_a_full_disk_is_told_as_busy(tmp_path, monkeypatch):
         assert (await chat.post(key(""), Post("n1", "x", opens=True))).message_id
 
 
-async def test_a_threads_history_leaves_our_own_posts_out(tmp_path):
+async def test_a_threads_history_tells_our_own_posts_as_an_agents(tmp_path):
     async with Room(tmp_path) as room:
         chat = ConsoleChat(room, "kim")
         said = await room.say(G, "", "kim", "@moot one")
         await chat.post(key(said.root), Post("n1", "answer"))
         await room.say(G, said.root, "lee", "two")
         history = await chat.thread(key(said.root), 10)
-        assert [(s.author.name, s.text) for s in history] == [("kim", "one"), ("lee", "two")]
+        assert [(s.author.name, s.author.kind, s.text) for s in history] == [
+            ("kim", "human", "one"),
+            ("Moot", "agent", "answer"),
+            ("lee", "human", "two"),
+        ]
         assert [s.text for s in await chat.thread(key(said.root), 1)] == ["two"]
         with pytest.raises(ChatRefused):
             await chat.thread(key("42"), 10)

@@ -167,9 +167,13 @@ def test_notices_and_our_own_words_are_nothing(sketch):
     pin = sketch.backend.create_system_message(
         sketch.channel.id, MessageType.NEW_MEMBER, sketch.alice.id
     )
-    for message in (sketch.message("ours", sketch.bot), sketch.parse(pin)):
+    own = sketch.message("ours", sketch.bot)
+    for message in (own, sketch.parse(pin)):
         assert message_event(message, sketch.place, sketch.me) is None
-        assert said(message, sketch.me) is None
+    assert said(sketch.parse(pin), sketch.me) is None
+    told = said(own, sketch.me)
+    assert told is not None
+    assert told.author.kind == "agent"
 
 
 def test_bots_and_webhooks_are_bots(sketch):

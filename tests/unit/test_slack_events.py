@@ -463,9 +463,16 @@ def test_history_keeps_another_bot_s_root_as_data() -> None:
     assert said.sent_at == 9.0
 
 
+def test_history_tells_our_own_posts_as_an_agent_s_and_a_first_message_that_is_gone() -> None:
+    own = to_said({"ts": "1.0", "user": "U0BOT", "bot_id": "B0BOT", "text": "no"}, ME, KNOWN)
+    assert (own.author.kind, own.author.name, own.text) == ("agent", "moot", "no")
+    gone = {"ts": "1.0", "subtype": "tombstone", "user": "USLACKBOT", "text": "was deleted"}
+    assert to_said(gone, ME, KNOWN).gone
+
+
 @pytest.mark.parametrize(
     "found",
-    [{"ts": "1.0", "user": "U0BOT"}, {"ts": "1.0", "subtype": "channel_join"}, {"text": "no ts"}],
+    [{"ts": "1.0", "subtype": "channel_join"}, {"text": "no ts"}],
 )
 def test_history_leaves_out(found) -> None:
     assert to_said(found, ME, KNOWN) is None

@@ -103,29 +103,32 @@ async def test_the_token_never_resumes_elsewhere(world, ears):
     await world.until(lambda: world.gateway.resumes == 2)
 
 
-async def test_a_thread_is_told_with_its_starter_and_without_our_posts(world, chat):
+async def test_c038_a_thread_is_told_with_its_starter_and_with_our_posts_as_an_agents(world, chat):
     bot = world.person("ci", bot=True)
     root = bot.say(world.channel, "build 41 failed: log …")
     thread = world.alice.open_thread(world.channel, "build", root)
     world.alice.say(thread, "who?")
     key = ConversationKey("discord", world.guild, world.channel, root)
-    await chat.post(key, post("not me"))
+    await chat.post(key, post("an answer"))
     world.bob.say(thread, f"{world.mention} why, {world.alice.mention}?")
     said = await chat.thread(key, 10)
     assert [(s.author.name, s.author.kind, s.text) for s in said] == [
         ("Ci", "bot", "build 41 failed: log …"),
         ("Alice", "human", "who?"),
+        (said[2].author.name, "agent", "an answer"),
         ("Bob", "human", f"why, @Alice ({world.alice.id})?"),
     ]
-    assert [s.text for s in await chat.thread(key, 2)] == [
+    assert all(s.author.trusted for s in (said[1], said[3]))  # looked up: a history tells no roles
+    assert not any(s.gap or s.gone for s in said)
+    short = await chat.thread(key, 2)
+    assert [s.gap for s in short] == [False, True]
+    assert [s.text for s in short] == [
         "build 41 failed: log …",
         f"why, @Alice ({world.alice.id})?",
     ]
     world.bob.delete(world.channel, root)
     said = await chat.thread(key, 10)
-    assert "deleted" in said[0].text
-    assert said[0].author.name == "unknown"
-    assert len(said) == 3
+    assert [s.gone for s in said] == [True, False, False, False]
 
 
 async def test_the_history_of_a_message_without_a_thread_and_of_a_direct_channel(world, chat, ears):
