@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -15,31 +15,22 @@ from bridge.commands import (
     Convene,
     Intention,
     Mode,
-    Names,
     Next,
     Stop,
 )
 from bridge.duties import Role
-from bridge.languages import Languages
-from bridge.line import Line
-from bridge.often import Counter
+from bridge.intake_policy import IntakePolicy
 from bridge.recalls import Look as Recalling
-from bridge.recalls import Recalls
 from bridge.replies import remind, seat_of
-from bridge.rights import RightsRules
 from bridge.secrets import reply_without_secrets
-from bridge.shortcuts import Targets
 from bridge.speakers import next_speaker
 from bridge.starting import one_line
-from bridge.tables import Tables
-from bridge.team_acts import Ground
-from bridge.terminals import Look, Terminals
-from bridge.usage_acts import Counting
+from bridge.terminals import Look
 from core.errors import BadInput, NotAllowed
 from core.minutes import header_text
-from core.model import Button, ChatEvent, Conversation, Participant, Permission, Reply, Step, Turn
+from core.model import Button, ChatEvent, Conversation, Permission, Reply, Step, Turn
 from core.permissions import lowest
-from core.records import messages, outbox, outbox_texts, places, runs, turns
+from core.records import messages, outbox, outbox_texts, places, reactions, runs, turns
 from core.records.often import weight
 from core.turns.asked import withdraw_turn
 from core.turns.budgets import refusal, refuse
@@ -55,28 +46,6 @@ GOES_ON = (
     "it reads now, `!stop` it and send the edited text as a new message."
 )
 NOTHING_LEFT = "A budget is used up: the thread says which, and when it begins anew."
-
-
-@dataclass(frozen=True, slots=True)
-class IntakePolicy:
-    """What intake needs of the settings."""
-
-    names: Names
-    default_seat: Participant
-    tables: Tables
-    ground: Ground
-    mode: str
-    queue_limit: int
-    terminals: Terminals
-    counting: Counting = field(default_factory=Counting)
-    line: Callable[[], Line] = Line
-    rights: RightsRules = field(default_factory=RightsRules)
-    recalls: Recalls = field(default_factory=Recalls)
-    languages: Languages = field(default_factory=Languages)
-    targets: Targets = field(default_factory=Targets)
-    own_engines: frozenset[str] = frozenset()
-    often: Counter = field(default_factory=Counter)
-    memory: Callable[[], str] = str  # what is wrong with it, in a line; "": nothing
 
 
 class Acts:
@@ -211,6 +180,8 @@ class Acts:
             now=self.now,
             **turn,
         )
+        if self.policy.reactions and author.kind == "human":
+            reactions.note(turn["prompt_message_id"])
         self.touch(f"turn {turn_id}")
         self._queued(conversation, turn_id, turn["kind"])
         queued, purse = turns.get_turn(turn_id), self.policy.counting.purse

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import structlog
 
-from bridge.acts import IntakePolicy
 from bridge.capacity import capacity, purse_of
 from bridge.commands import Names
 from bridge.delivery import Delivery
 from bridge.doorkeeping import admits, door_of, often_of
 from bridge.expiry import Expiry
-from bridge.handing import Handing
 from bridge.gaps import Gaps
+from bridge.handing import Handing
 from bridge.intake import Intake
+from bridge.intake_policy import IntakePolicy
 from bridge.keeping import kept_days, still_kept
 from bridge.languages import Languages
 from bridge.line import Line
@@ -37,6 +37,7 @@ from bridge.policies import files_meaning, memory_terms, policy_of
 from bridge.progress import StatusMessages
 from bridge.projects import channels_of, project_of, recall_of
 from bridge.pulls import Pulls
+from bridge.reactions import Reactions
 from bridge.recalls import Recalls
 from bridge.rights import RightsRules
 from bridge.secrets import learn_secrets
@@ -138,6 +139,9 @@ async def running(
         async def download(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:
             return await by_name[chat].download(attachment, limit_bytes)
 
+        async def heard(chat: str, attachment: Attachment) -> str:
+            return await by_name[chat].heard(attachment)
+
         def address(key: ConversationKey, message_id: str) -> str:
             return by_name[key.chat].address(key, message_id) if key.chat in by_name else ""
 
@@ -187,6 +191,7 @@ async def running(
             voice=render,
             history=history,
             download=download,
+            heard=heard,
             limits=lambda chat: by_name[chat].limits,
             shelf=shelf,
             near=memory.near,
@@ -216,6 +221,7 @@ async def running(
             findable=settings.memory.statements,
             context=settings.memory.context_lines,
         )
+        shown = Reactions(records, by_name, wanted=settings.chat.reactions)
         intake = Intake(
             records,
             door,
@@ -226,7 +232,7 @@ async def running(
                 often=often_of(settings),
             ),
             render,
-            on_turn=worker.wake,
+            on_turn=_all(worker.wake, shown.wake),
             on_post=delivery.wake,
             on_stop=worker.stop,
             on_skip=worker.skip,
@@ -259,6 +265,7 @@ async def running(
                     Anew(records).run(),
                     eraser.run(),
                     expiry.run(),
+                    shown.run(),
                     shelf.run(),
                 )
                 loops = [group.create_task(work) for work in works]
@@ -286,6 +293,16 @@ async def listen(moot: Moot, chats: Sequence[Chat]) -> None:
         group.create_task(gaps.run())
         for chat in chats:
             group.create_task(chat.run(gaps.heard, partial(ready, chat.name)))
+
+
+def _all(*wakes: Callable[[], None]) -> Callable[[], None]:
+    """Wakes all of them."""
+
+    def wake() -> None:
+        for one in wakes:
+            one()
+
+    return wake
 
 
 def personas(settings: Settings, shipped: Path) -> frozenset[str]:
@@ -321,6 +338,7 @@ def _intake_policy(
         names=names,
         default_seat=Participant(default),
         own_engines=house.policy.own_engines,
+        reactions=settings.chat.reactions,
         ground=ground,
         tables=read_tables(roundtable, presets, names, _table_engines(settings, default, found)),
         mode=settings.context.mode,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import structlog
 
 from bridge.access import Door
-from bridge.acts import IntakePolicy
 from bridge.duties import Role
+from bridge.intake_policy import IntakePolicy
 from core.model import ChatEvent, Reply
 from core.records import messages, runs
 from core.records.thread import Records

@@ -15,7 +15,7 @@ import structlog
 
 from bridge import beside, recalls, shortcuts, terminals
 from bridge.access import Door
-from bridge.acts import Acts, IntakePolicy
+from bridge.acts import Acts
 from bridge.answers import FORM as ANSWER_FORM
 from bridge.arrivals import bare_word, in_unicode, is_too_late, note_place, words_matter
 from bridge.asked import AskedActs, asks_no_more, filled_in
@@ -35,6 +35,7 @@ from bridge.duties import Role, pressed, verb_of
 from bridge.forget_acts import Hiding, hide
 from bridge.forms import TOPIC, how_to_type, read_roundtable, refusal, roundtable_form
 from bridge.gate import Gate
+from bridge.intake_policy import IntakePolicy
 from bridge.offers import form_button, wanted_by
 from bridge.replies import remind
 from bridge.secrets import reply_without_secrets, without_secrets
@@ -43,11 +44,11 @@ from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
 from core.records import changes, erasure, heard, messages, places, turns
 from core.records.thread import CannotWrite, Records
-from core.tongue import speaking
+from core.tongue import say, speaking, to_say
 
 log = structlog.get_logger()
 
-CANNOT_WRITE = (
+CANNOT_WRITE = to_say(
     "⚠️ Moot cannot write to its disk just now ({why}), so nothing was done. "
     "Try again when there is space on the host."
 )
@@ -116,7 +117,7 @@ class Intake:
             if event.kind not in ("command", "button", "form", "shortcut", "home"):
                 raise  # not acknowledged, so the platform brings it again
             log.error("event.not_written", kind=event.kind, error=str(error))  # noqa: TRY400
-            return taken.refused(CANNOT_WRITE.format(why=error))
+            return taken.refused(say(CANNOT_WRITE, why=error))
         if taken.echo:
             log.debug("event.echo", kind=event.kind, chat=event.key.chat, event_id=event.event_id)
             return None
@@ -171,7 +172,7 @@ class Intake:
             log.error("event.not_written", kind=acts.event.kind, error=str(error))  # noqa: TRY400
             if isinstance(look, Hiding):
                 return Reply(look.late)
-            return Reply(CANNOT_WRITE.format(why=error))
+            return Reply(say(CANNOT_WRITE, why=error))
         return None
 
     @property
@@ -367,7 +368,7 @@ class _Taken:
         if event.command == shortcuts.ABOUT:
             return beside.about(self.acts, self.gate)
         if event.command != "roundtable":
-            return self.refused("This form is from another version of Moot.")
+            return self.refused(say("This form is from another version of Moot."))
         wanted = read_roundtable(event.values, event.text, self.policy.names)
         if isinstance(wanted, Reply):
             return wanted

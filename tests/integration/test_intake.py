@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bridge.access import Door
-from bridge.acts import IntakePolicy
 from bridge.commands import Names
 from bridge.intake import Intake
+from bridge.intake_policy import IntakePolicy
 from bridge.secrets import without_secrets
 from bridge.tables import Setup, Tables
 from bridge.team_acts import Ground

@@ -39,6 +39,7 @@ from core.records.tables.plans import (
     PlanRow,
     SubtaskRow,
 )
+from core.records.tables.reactions import ReactionRow
 from core.records.tables.spoken import SpokenRow
 from core.records.tables.usage import BudgetToldRow, UsageRow
 from core.records.tables.work import EngineSessionRow, PullRow, RunRow, TurnRow
@@ -78,6 +79,7 @@ ALL_TABLES: tuple[type[Model], ...] = (
     RequestRow,
     GrantRow,
     ParkedRow,
+    ReactionRow,
     UsageRow,
     BudgetToldRow,
     DeedRow,
@@ -117,6 +119,7 @@ __all__ = [
     "ParkedRow",
     "PlanRow",
     "PullRow",
+    "ReactionRow",
     "RequestRow",
     "RunRow",
     "ScopeRow",

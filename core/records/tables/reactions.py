@@ -1,0 +1,28 @@
+"""Reactions of ours under people's questions."""
+
+from __future__ import annotations
+
+from peewee import BooleanField, IntegerField, TextField
+
+from core.records.tables.base import Table
+
+
+class ReactionRow(Table):
+    """Which of our reactions may stand under a question (the record of the message).
+
+    ``shown`` names all that may be there, the newest last, with blanks between: the row before the
+    act. ``settled``: the question is over and what stands there is right; nobody looks any more.
+    """
+
+    message = IntegerField(primary_key=True)
+    shown = TextField(default="")
+    settled = BooleanField(default=False)
+
+    class Meta:
+        table_name = "reaction"
+
+
+# Mostly none.
+ReactionRow.add_index(
+    ReactionRow.index(ReactionRow.message, where=~ReactionRow.settled, name="reaction_open")
+)
