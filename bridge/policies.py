@@ -13,6 +13,7 @@ from core.model import Limits
 from core.sources.code.meaning import Meaning, of_this_host
 from core.turns.house import FileTerms, Policy
 from core.turns.made import OutTerms
+from core.turns.transcribe import TranscribeTerms
 
 
 def terms_of(settings: Settings) -> HouseTerms:
@@ -79,6 +80,13 @@ def policy_of(settings: Settings, persona_folder: Path, *, attended: bool) -> Po
             int(settings.attachments.max_file_mb * 1_000_000),
             settings.attachments.max_files,
             int(settings.attachments.max_total_mb * 1_000_000),
+        ),
+        transcribe=TranscribeTerms(
+            settings.attachments.transcribe,
+            settings.attachments.transcribe_url,
+            settings.attachments.transcribe_model,
+            settings.attachments.transcribe_key.get_secret_value(),
+            settings.attachments.transcribe_within_s,
         ),
         out=OutTerms(
             settings.storage.dir / "out",

@@ -60,6 +60,7 @@ SECRET_KEYS = (
     ("slack", "signing_secret"),
     ("discord", "token"),
     ("memory", "embedder_key"),
+    ("attachments", "transcribe_key"),
 )
 
 

@@ -325,6 +325,18 @@ class Attachments(Section):
     max_file_mb: float = Field(gt=0, le=1_000)
     max_files: int = Field(ge=1, le=100)
     max_total_mb: float = Field(gt=0, le=5_000)
+    transcribe: tuple[str, ...]
+    transcribe_url: str
+    transcribe_model: str
+    transcribe_key: SecretStr = SecretStr("")
+    transcribe_within_s: float = Field(gt=0, le=3_600)
+
+    @field_validator("transcribe_url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if value and urlsplit(value).scheme not in ("http", "https"):
+            raise ValueError('the address of a server: "https://host/v1"')
+        return value
 
 
 class PullSettings(Section):

@@ -40,6 +40,7 @@ def attachments(message: Any) -> tuple[Attachment, ...]:
             mime=file.content_type or "",
             size=max(file.size, 0),
             url=file.url,
+            voice=file.is_voice_message(),
         )
         for file in message.attachments
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -11,7 +12,7 @@ import structlog
 
 from adapters.slack.api import DEFAULT_RETRY_AFTER_S, Api, retry_after
 from core.bounded import CHUNK, bounded
-from core.errors import ChatBusy, ChatRefused
+from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Attachment
 
 log = structlog.get_logger()
@@ -20,6 +21,8 @@ Json = Mapping[str, Any]
 SLACK = ("slack.com", "slack-gov.com")
 NOT_KEPT = frozenset(("tombstone", "hidden_by_limit"))
 MAX_REDIRECTS = 3
+HEARD_WITHIN_S = 12.0
+LOOK_EVERY_S = 1.0
 TIMES = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=20.0)
 # As they are: what is unpacked on the way could be a thousand times larger.
 PLAIN = {"Accept-Encoding": "identity"}
@@ -51,7 +54,34 @@ def _attachment(file: Json) -> Attachment:
         mime=str(file.get("mimetype") or ""),
         size=size if isinstance(size, int) and size > 0 else 0,
         url=str(url),
+        voice=file.get("subtype") == "slack_audio",
+        transcript=_transcript(file)[1],
     )
+
+
+def _transcript(file: Json) -> tuple[str, str]:
+    """How far Slack's own transcript of a clip is, and its text if all of it is told."""
+    told = file.get("transcription") or {}
+    shown = told.get("preview") or {}
+    whole = told.get("status") == "complete" and not shown.get("has_more")
+    return str(told.get("status") or ""), str(shown.get("content") or "").strip() if whole else ""
+
+
+async def heard(api: Api, attachment: Attachment) -> str:
+    """See :meth:`core.ports.Chat.heard`: asked for some seconds while Slack is at it."""
+    if attachment.transcript or not attachment.voice:
+        return attachment.transcript
+    try:
+        async with asyncio.timeout(HEARD_WITHIN_S):
+            while True:
+                file = (await api.call("files.info", file=attachment.id)).get("file") or {}
+                state, text = _transcript(file)
+                if state != "processing":
+                    return text
+                await asyncio.sleep(LOOK_EVERY_S)
+    except (TimeoutError, ChatBusy, ChatUnsure, ChatRefused) as error:
+        log.info("slack.no_transcript", why=str(error) or "not in time")
+    return ""
 
 
 async def download(api: Api, attachment: Attachment, limit_bytes: int) -> bytes:

@@ -17,12 +17,16 @@ MOST = 200  # of the newest ones of a conversation that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file of a message; ``told`` says that the thread knows it could not be fetched."""
+    """A file of a message; ``told`` says that the thread knows it could not be fetched.
+
+    ``heard``: it is a voice message, and what is said in it stands in its message.
+    """
 
     id: int
     message_id: int
     attachment: Attachment
     told: bool = False
+    heard: bool = False
 
 
 _here = Prepared(
@@ -54,6 +58,7 @@ def note(conversation_id: int, message_id: int, attachments: Iterable[Attachment
                 mime=one.mime,
                 size=one.size,
                 url=one.url,
+                voice=one.voice,
             )
 
 
@@ -83,8 +88,9 @@ def of_conversation(conversation_id: int) -> tuple[Kept, ...]:
         Kept(
             row.id,
             row.message_id,
-            Attachment(row.platform_id, row.name, row.mime, row.size, row.url),
+            Attachment(row.platform_id, row.name, row.mime, row.size, row.url, voice=row.voice),
             row.told,
+            row.heard not in ("", "-"),
         )
         for row in rows
     )

@@ -8,6 +8,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,7 @@ def run_program(
     added: Mapping[str, str] | None = None,
     alone: bool = False,
     max_bytes: int = MAX_OUT_BYTES,
+    stop: threading.Event | None = None,
 ) -> Ran:
     """Run a program without input; it and all it started are gone when this returns. Blocking.
 
@@ -89,6 +91,7 @@ def run_program(
         added: further variables.
         alone: it is known to leave nothing behind when it ends by itself (then nobody looks).
         max_bytes: how much it may write to stdout before it is killed.
+        stop: once it is set, it is killed as if it were late.
 
     Raises:
         OSError: it cannot be started.
@@ -111,7 +114,7 @@ def run_program(
         out, err = bytearray(), bytearray()
         try:
             pipes = {out_pipe: out, err_pipe: err}
-            end = _read(process, pipes, time.monotonic() + deadline_s, max_bytes)
+            end = _read(process, pipes, time.monotonic() + deadline_s, max_bytes, stop)
         finally:
             forced = process.poll() is None
             if forced:
@@ -127,6 +130,7 @@ def _read(
     pipes: Mapping[IO[bytes], bytearray],
     deadline: float,
     max_bytes: int,
+    stop: threading.Event | None,
 ) -> End:
     """Read both pipes until they end, the program has ended, or a bound is reached."""
     out = next(iter(pipes.values()))
@@ -135,7 +139,7 @@ def _read(
             ready.register(pipe, selectors.EVENT_READ, kept)
         while ready.get_map():
             left = deadline - time.monotonic()
-            if left <= 0:
+            if left <= 0 or (stop is not None and stop.is_set()):
                 return "late"
             events = ready.select(min(left, _POLL_S))
             if not events and process.poll() is not None:

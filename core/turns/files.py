@@ -80,7 +80,7 @@ class Files:
         whole = [piece.id for piece in pack.conversation if piece.whole == piece.shown]
         place = {id_: n for n, id_ in enumerate(whole)}
         place |= {about: len(whole), asked: len(whole) + 1}
-        wanted = [kept for kept in there if kept.message_id in place]
+        wanted = [kept for kept in there if kept.message_id in place and not kept.heard]
         # The question's first, then the newest: a history's records are younger than its words.
         wanted.sort(key=lambda kept: (-place[kept.message_id], kept.id))
         if not wanted:

@@ -42,6 +42,7 @@ from core.sources.port import Source
 from core.turns.made import OutTerms
 from core.turns.rounds import Voice, interjected
 from core.turns.shelf import Shelf
+from core.turns.transcribe import TranscribeTerms
 
 
 class RunEngine(Protocol):
@@ -81,8 +82,8 @@ class Progress(Protocol):
         """It waits for people (``told`` says for what), or ("") no more."""
         ...
 
-    def ended(self, run_id: str) -> None:
-        """The run is over."""
+    def ended(self, run_id: str) -> bool:
+        """The run is over; whether readers see its answer in its status message."""
         ...
 
 
@@ -103,6 +104,10 @@ class FileTerms:
 async def _nowhere(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:
     del attachment, limit_bytes
     raise ChatRefused(f"there is no {chat} to fetch it from")
+
+
+async def _not_heard(_chat: str, attachment: Attachment) -> str:
+    return attachment.transcript
 
 
 def _no_files(_chat: str) -> ChatLimits:
@@ -142,6 +147,7 @@ class Policy:
     own_engines: frozenset[str] = frozenset()
     files: FileTerms = FileTerms()
     out: OutTerms | None = None
+    transcribe: TranscribeTerms = TranscribeTerms()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,8 @@ class House:
     the settings open for the questions of a channel; ``download`` and ``address`` are those of the
     chat of that name. Without ``pulls`` every engine Pulls by markers only.
     ``near`` asks memory by meaning. ``limits`` are those of the chat of that name; without a
-    ``shelf`` no files are taken from runs.
+    ``shelf`` no files are taken from runs. ``heard`` is what that chat itself says is spoken in a
+    voice message.
     """
 
     records: Records
@@ -176,6 +183,7 @@ class House:
     download: Callable[[str, Attachment, int], Awaitable[bytes]] = _nowhere
     near: Recollect = no_memory
     limits: Callable[[str], ChatLimits] = _no_files
+    heard: Callable[[str, Attachment], Awaitable[str]] = _not_heard
     shelf: Shelf | None = None
 
 

@@ -17,6 +17,7 @@ from core.model import (
     Turn,
     TurnState,
 )
+from core.records import turns
 from core.table import next_steps, speaker
 from core.turns.catching_up import catch_up
 from core.turns.files import Files
@@ -25,6 +26,7 @@ from core.turns.house import House, Ready
 from core.turns.rounds import Standing, Teller, go_on, reckoned
 from core.turns.settle import end_of_turn
 from core.turns.steps import Table
+from core.turns.voice import hear
 
 log = structlog.get_logger()
 
@@ -39,7 +41,11 @@ async def take_turn(
     (harmless when it is back already). A roundtable whose forecast is over its budget comes back
     as ``held``.
     """
-    turn, conversation = ready.turn, ready.conversation
+    conversation = ready.conversation
+    heard = await hear(ready.turn, conversation, house, stops)
+    if heard is None:
+        return await _unheard(ready.turn, house)
+    ready, turn = replace(ready, turn=heard), heard
     turn = replace(turn, mode=mode_for(house.policy.terms, turn, conversation))
     project = house.project_of(conversation.key)
     gather = Gather(
@@ -65,6 +71,13 @@ async def take_turn(
         return await _seated(table, ready, stops, lease)
     finally:
         await gather.close()
+
+
+async def _unheard(turn: Turn, house: House) -> TurnState:
+    """There is no question: nobody could tell what was said."""
+    await house.records.insist(turns.end_turn, turn.id, "failed", "not heard", time.time())
+    log.info("turn.ended", turn=turn.id, conversation=turn.conversation_id, state="failed")
+    return "failed"
 
 
 async def _seated(table: Table, ready: Ready, stops: Stops, lease: Lease | None) -> TurnState:

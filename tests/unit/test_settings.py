@@ -38,7 +38,7 @@ def test_defaults_alone_are_enough():
 def test_every_key_is_in_default_toml():
     """default.toml is the reference: no field may have a default elsewhere (secrets apart)."""
     listed = tomllib.loads(files("config").joinpath("default.toml").read_text("utf-8"))
-    secret = {"bot_token", "app_token", "signing_secret", "token", "embedder_key"}
+    secret = {"bot_token", "app_token", "signing_secret", "token", "embedder_key", "transcribe_key"}
     for name, field in Settings.model_fields.items():
         if name in ("projects", "engines", "channels", "budgets", "bots"):
             continue

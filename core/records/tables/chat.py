@@ -144,6 +144,9 @@ class AttachmentRow(Table):
     # Of its message.
     conversation = IntegerField(default=0, index=True, constraints=[SQL("DEFAULT 0")])
     told = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])  # that it cannot be fetched
+    voice = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])  # spoken into the chat
+    # What is said in it: "" not asked yet, "-" nobody could tell.
+    heard = TextField(default="", constraints=[SQL("DEFAULT ''")])
 
     class Meta:
         table_name = "attachment"
@@ -224,6 +227,4 @@ OutboxRow.add_index(
     OutboxRow.index(OutboxRow.message, where=(OutboxRow.message != 0), name="outbox_made_from")
 )
 # Whose files lie in the store: mostly nobody's.
-OutboxRow.add_index(
-    OutboxRow.index(OutboxRow.id, where=SQL("files != '[]'"), name="outbox_files")
-)
+OutboxRow.add_index(OutboxRow.index(OutboxRow.id, where=SQL("files != '[]'"), name="outbox_files"))
