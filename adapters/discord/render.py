@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from core.markup.flow import Style
 from core.markup.links import misleading
 from core.markup.measure import Unit
 from core.markup.render import render as render_markdown
+from core.markup.runs import Style
 from core.markup.split import Limit
 
 MAX_UNITS = 2_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adapters.slack.tables import SECTION_MAX, Parted, parted, sections, shown
 from adapters.slack.text import Names, plain
 from core.model import Button, Post
 
 METADATA_TYPE = "moot_post"
-SECTION_MAX = 3_000
 LABEL_MAX = 75
 BUTTONS_MAX = 25
 OPTIONS_MAX = 100
@@ -20,12 +20,16 @@ Json = Mapping[str, Any]
 
 
 def body(text: str, buttons: Sequence[Button]) -> dict[str, Any]:
-    """Text with buttons, nothing of the text cut.
+    """Text with buttons and a table block, nothing of the text cut.
 
     With blocks Slack shows the blocks and uses ``text`` for notifications only. A text that does
     not fit one section stays the message's text, and the buttons hang below it in an attachment.
     """
     buttons = pressable(buttons)
+    around = parted(text)
+    text = shown(text)
+    if around is not None and (blocks := _with_table(around)):
+        return {"text": text, "blocks": [*blocks, *actions(buttons)]}
     if not buttons:
         return {"text": text}
     if 0 < len(text) <= SECTION_MAX:
@@ -36,12 +40,21 @@ def body(text: str, buttons: Sequence[Button]) -> dict[str, Any]:
 
 def note(pieces: Sequence[str], buttons: Sequence[Button]) -> dict[str, Any]:
     """A private note from rendered pieces: each its own section when there are buttons."""
-    text = "\n".join(pieces) or "Done."
+    pieces = [shown(piece) for piece in pieces] or ["Done."]
+    text = "\n".join(pieces)
     buttons = pressable(buttons)
     if not buttons:
         return {"text": text}
-    sections = [_section(p) for p in pieces or (text,)]
-    return {"text": text, "blocks": [*sections, *actions(buttons)]}
+    parts = [part for piece in pieces for part in sections(piece) or (piece,)]
+    return {"text": text, "blocks": [*map(_section, parts), *actions(buttons)]}
+
+
+def _with_table(around: Parted) -> list[dict[str, Any]]:
+    """The blocks of a message with a table; none if its text does not fit sections."""
+    before, after = sections(around.before), sections(around.after)
+    if before is None or after is None:
+        return []
+    return [*map(_section, before), around.table, *map(_section, after)]
 
 
 def _section(text: str) -> dict[str, Any]:
@@ -130,7 +143,7 @@ def is_this(message: Json, post: Post, *, own: bool, newer: bool) -> bool:
         return bool((metadata.get("event_payload") or {}).get("nonce") == post.nonce) and own
     if not (own and newer) or message.get("ts") in post.known_ids:
         return False
-    return _comparable(str(message.get("text") or "")) == _comparable(post.text)
+    return _comparable(str(message.get("text") or "")) == _comparable(shown(post.text))
 
 
 def _comparable(text: str) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
-from core.markup.flow import Style
+from adapters.slack.tables import DATE_FORMAT, clean, with_table
 from core.markup.links import misleading
 from core.markup.measure import Unit
-from core.markup.render import render as render_markdown
+from core.markup.render import render_pieces
+from core.markup.runs import Style
 from core.markup.split import Limit
 
 MAX_BYTES = 3_900
@@ -36,12 +37,14 @@ def render(markdown: str, label: str = "", limit: int = MAX_BYTES) -> tuple[str,
     """Turn an agent's Markdown into mrkdwn texts of at most ``limit`` UTF-8 bytes each.
 
     ``label`` (plain text) names the speaker on every one; several are numbered behind it. Empty
-    when nothing visible is left.
+    when nothing visible is left. Behind a text may stand what a table block needs, which is not
+    counted and not sent as text: ``adapters.slack.tables.shown`` gives the text alone.
 
     Raises:
         BadSettings: ``limit`` is too small to write in.
     """
-    return render_markdown(markdown, label, _Mrkdwn(), Limit(limit, Unit.BYTES))
+    made = render_pieces(clean(markdown), clean(label), _Mrkdwn(), Limit(limit, Unit.BYTES))
+    return tuple(map(with_table, made))
 
 
 class _Mrkdwn:
@@ -77,7 +80,7 @@ class _Mrkdwn:
     def moment(self, at: int, text: str) -> str:
         """Slack shows it in the reader's zone, and as "today" where it is."""
         shown = escape(text).replace("|", "∣").replace("`", _TICK)
-        return f"<!date^{at}^{{date_short_pretty}} {{time}}|{shown}>"
+        return f"<!date^{at}^{DATE_FORMAT}|{shown}>"
 
     def code(self, text: str) -> str:
         return _TICKS.sub("`" + _EDGE, escape(text))

@@ -1,8 +1,8 @@
 """The Markdown that agents write: CommonMark, tables and strikes, bent where real text needs it.
 
-Bent in five places, each a rule of the parser and none a search over the text, so that code is
+Bent in some places, each a rule of the parser and none a search over the text, so that code is
 never touched: bold and strikes beside letters, ``__init__``, bare addresses, Slack's own links,
-and link definitions that are really text.
+rows of tables with too many cells, and link definitions that are really text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import regex
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, reference
 from markdown_it.rules_inline import StateInline, emphasis, strikethrough
+
+from core.markup.rows import whole_rows
 
 # Deeper than this the markers are text; the parser would drop what is in there.
 DEEPEST = 28
@@ -79,6 +81,7 @@ def make_parser() -> MarkdownIt:
     """A parser of this dialect; it holds no state between texts."""
     md = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST + 4})
     md.enable(["table", "strikethrough"])
+    md.block.ruler.at("table", whole_rows, {"alt": ["paragraph", "reference"]})
     md.block.ruler.before("table", "too_deep", _too_deep)
     md.block.ruler.at("reference", _reference)
     md.inline.ruler.at("emphasis", _emphasis)

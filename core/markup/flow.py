@@ -8,42 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 import regex
 
 from core.markup.measure import graphemes, visible, width
-from core.markup.split import Atom, Cut, Wrap
+from core.markup.runs import BOLD, PLAIN, STYLES, Run, Style, outermost, runs
+from core.markup.split import Atom, Cut, Whole, Wrap
 from core.markup.table import as_list, table_rows
 from core.markup.tree import (
     Block,
-    Bold,
     Code,
-    CodeSpan,
     Heading,
-    Inline,
-    Italic,
-    LineBreak,
-    Link,
     List,
     ListItem,
-    Moment,
     Paragraph,
     Quote,
     Rule,
-    Strike,
     Table,
-    Text,
-    plain,
 )
 
-Style = Literal["bold", "italic", "strike"]
-_PLAIN: frozenset[Style] = frozenset()
-_BOLD: frozenset[Style] = frozenset({"bold"})
-_ITALIC: frozenset[Style] = frozenset({"italic"})
-_STRIKE: frozenset[Style] = frozenset({"strike"})
-# Outermost first.
-_STYLES: dict[Style, frozenset[Style]] = {"bold": _BOLD, "italic": _ITALIC, "strike": _STRIKE}
 _CJK_STOPS = "。！？；、，"
 # A word with the spaces before it; CJK sentences may also be cut after their punctuation.
 _WORD = regex.compile(
@@ -53,20 +37,6 @@ _DEEPEST_INDENT = 6
 _LONGEST_QUOTE = 8
 # Columns that a chat shows without wrapping; wider tables are lists.
 _WIDEST_TABLE = 110
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A stretch of a line in one style.
-
-    ``url`` belongs to a link, whose label is ``text``; ``at`` to a moment, which ``text`` says too.
-    """
-
-    kind: Literal["text", "code", "link", "moment", "break"]
-    text: str = ""
-    styles: frozenset[Style] = _PLAIN
-    url: str = ""
-    at: int = 0
 
 
 class Dialect(Protocol):
@@ -195,23 +165,49 @@ class _Walk:
     # --- fences --------------------------------------------------------------------------
 
     def _fenced(
-        self, language: str, lines: Sequence[str], place: _Place, lead: str
+        self, language: str, lines: Sequence[str], place: _Place, lead: str, again: str = ""
     ) -> Iterator[Atom]:
-        """A block whose lines stay whole; nothing is put before them that would change code."""
+        """A block whose lines stay whole; nothing is put before them that would change code.
+
+        ``again`` are lines that it begins with where it goes on in another message.
+        """
         if not any(map(visible, lines)):
             return
         mark = place.quote if self._dialect.fences_in_quotes else ""
-        wraps = (Wrap(f"{self._dialect.fence(language)}\n{mark}", f"\n{mark}```"),)
+        opening = f"{self._dialect.fence(language)}\n{mark}"
+        wraps = (Wrap(opening, f"\n{mark}```", opening + again),)
         cut, lead = Cut.BLOCK, lead + mark
         for line in lines:
             yield Atom(self._dialect.code(line), lead, mark, cut, wraps)
             cut, lead = Cut.LINE, "\n" + mark
 
     def _table(self, table: Table, place: _Place, lead: str) -> Iterator[Atom]:
+        """Rows in a fence that begins with the header in every message; too wide ones as a list.
+
+        The atoms of a table that stands by itself know which row they are: 0 is the header.
+        """
         rows = table_rows(table)
         if max(map(width, rows)) <= _WIDEST_TABLE:
-            return self._fenced("", rows, place, lead)
-        return self._list(as_list(table), place, lead)
+            atoms = self._rows(rows, place, lead)
+        else:
+            items = as_list(table).items
+            marks = self._dialect.bullet(place.depth, None, done=None)
+            atoms = (
+                (number, atom)
+                for number, item in enumerate(items, 1)
+                for atom in self._item(item, place, marks, lead if number == 1 else "\n")
+            )
+        whole = Whole(table)
+        alone = place == _Place()
+        return (atom._replace(part=(whole, row)) if alone else atom for row, atom in atoms)
+
+    def _rows(self, rows: Sequence[str], place: _Place, lead: str) -> Iterator[tuple[int, Atom]]:
+        header, across = map(self._dialect.code, rows[:2])
+        mark = place.quote if self._dialect.fences_in_quotes else ""
+        atoms = self._fenced("", rows, place, lead, f"{header}\n{mark}{across}\n{mark}")
+        cuts = {1: Cut.NEVER, 2: Cut.INNER}  # the header is no end of a message
+        for line, atom in enumerate(atoms):
+            yield max(line - 1, 0), atom._replace(cut=cuts.get(line, atom.cut))
 
     # --- lines of text -------------------------------------------------------------------
 
@@ -220,7 +216,7 @@ class _Walk:
         line = [replace(run, kind="text", text=" ") if run.kind == "break" else run for run in line]
         mark = self._dialect.heading(level) if place == _Place() else None
         if mark is None:
-            line = [replace(run, styles=run.styles | _BOLD) for run in line]
+            line = [replace(run, styles=run.styles | BOLD) for run in line]
         return self._lines(line, place, lead, mark or "")
 
     def _lines(
@@ -230,7 +226,7 @@ class _Walk:
         if not any(visible(run.text) for run in line):
             return
         lead, cut, last = lead + place.line + mark, Cut.BLOCK, ""
-        for space, run, text, wraps in self._words(self._styled(line, 0, len(line), (), _PLAIN)):
+        for space, run, text, wraps in self._words(self._styled(line, 0, len(line), (), PLAIN)):
             if run.kind == "break":
                 if not last:
                     continue
@@ -291,7 +287,7 @@ class _Walk:
         at, touched = low, False
         while at < high:
             run = line[at]
-            style = _outermost(run.styles - done)
+            style = outermost(run.styles - done)
             if run.kind == "break" or (style is None and run.kind != "code"):
                 yield run, wraps
                 at, touched = at + 1, False
@@ -308,48 +304,15 @@ class _Walk:
             if style is None:
                 yield run, inside
             else:
-                yield from self._styled(line, at, end, inside, done | _STYLES[style])
+                yield from self._styled(line, at, end, inside, done | STYLES[style])
             at = end
 
     def _neighbour(self, run: Run, done: frozenset[Style]) -> str:
         """The character that a run begins with as it is sent, marks included."""
         if run.kind == "code":
             return "`"
-        style = _outermost(run.styles - done)
+        style = outermost(run.styles - done)
         return self._dialect.marks[style][0] if style is not None else run.text[:1]
-
-
-def runs(inlines: Sequence[Inline], styles: frozenset[Style] = _PLAIN) -> list[Run]:
-    """The line as flat runs. A link keeps a plain label; bold in all of it goes around the link."""
-    found: list[Run] = []
-    for node in inlines:
-        match node:
-            case Text(text):
-                found.append(Run("text", text, styles))
-            case CodeSpan(text):
-                found.append(Run("code", text, styles))
-            case LineBreak():
-                found.append(Run("break"))
-            case Moment(at, text):
-                found.append(Run("moment", text, styles, at=at))
-            case Link(url, children):
-                inner = [run.styles for run in runs(children, styles) if run.kind != "break"]
-                common = frozenset[Style].intersection(*inner) if inner else styles
-                found.append(Run("link", plain(children).strip() or url, common, url))
-            case Bold(children):
-                found += runs(children, styles | _BOLD)
-            case Italic(children):
-                found += runs(children, styles | _ITALIC)
-            case Strike(children):
-                found += runs(children, styles | _STRIKE)
-    return found
-
-
-def _outermost(styles: frozenset[Style]) -> Style | None:
-    for style, alone in _STYLES.items():
-        if alone <= styles:
-            return style
-    return None
 
 
 def _cut(last: str, space: str, text: str) -> Cut:

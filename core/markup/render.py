@@ -5,18 +5,23 @@ from __future__ import annotations
 from core.markup.flow import Dialect, to_atoms
 from core.markup.measure import graphemes, visible, well_formed
 from core.markup.parse import parse
-from core.markup.split import Limit, split
+from core.markup.split import Limit, Piece, pieces
 from core.markup.tree import Block, Rule
 
 _LONGEST_LABEL = 80
 
 
 def render(markdown: str, label: str, dialect: Dialect, limit: Limit) -> tuple[str, ...]:
+    """The texts of ``render_pieces``."""
+    return tuple(piece.text for piece in render_pieces(markdown, label, dialect, limit))
+
+
+def render_pieces(markdown: str, label: str, dialect: Dialect, limit: Limit) -> tuple[Piece, ...]:
     """The messages, in order, each within ``limit`` with all that is put around the text.
 
     ``label`` (plain text) stands in bold on a line of its own above every message, with ``(2/5)``
     behind it when there are several; without a label nothing is added. Empty when nothing visible
-    is left of the text.
+    is left of the text. Their marks are the tables that stand by themselves.
     """
     blocks = _trimmed(parse(markdown))
     if not blocks:
@@ -26,20 +31,27 @@ def render(markdown: str, label: str, dialect: Dialect, limit: Limit) -> tuple[s
         return ()
     name = _name(label, dialect, limit)
     if not name:
-        return tuple(split(atoms, limit))
+        return tuple(pieces(atoms, limit))
     size = limit.unit.size
     digits = len(str(sum(size(atom.text) for atom in atoms) // limit.size))
     while True:
         # The longest head any message will have, so that numbering cannot push one over the limit.
-        texts = split(atoms, limit, size(_head(name, "9" * digits, "9" * digits, dialect)))
-        if len(str(len(texts))) <= digits:
+        made = pieces(atoms, limit, size(_head(name, "9" * digits, "9" * digits, dialect)))
+        if len(str(len(made))) <= digits:
             break
         digits += 1
-    if len(texts) == 1:
-        return (_head(name, "", "", dialect) + texts[0],)
+    if len(made) == 1:
+        return (_below(_head(name, "", "", dialect), made[0]),)
+    count = str(len(made))
     return tuple(
-        _head(name, str(at), str(len(texts)), dialect) + text for at, text in enumerate(texts, 1)
+        _below(_head(name, str(at), count, dialect), piece) for at, piece in enumerate(made, 1)
     )
+
+
+def _below(head: str, piece: Piece) -> Piece:
+    by = len(head)
+    marks = (mark._replace(start=mark.start + by, end=mark.end + by) for mark in piece.marks)
+    return Piece(head + piece.text, tuple(marks))
 
 
 def _head(name: str, number: str, count: str, dialect: Dialect) -> str:

@@ -8,10 +8,11 @@ it. All that counts is what is really sent, in the platform's own unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import regex
@@ -55,6 +56,15 @@ class Wrap:
         self.again = open_ if again is None else again
 
 
+class Whole:
+    """Something larger whose parts are atoms, such as a table. Compared by identity."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: object) -> None:
+        self.what = what
+
+
 class Atom(NamedTuple):
     """A piece of platform text that no cut divides.
 
@@ -65,6 +75,7 @@ class Atom(NamedTuple):
         cut: how welcome a cut before it is.
         wraps: outermost first.
         spare: what to send in hard-cut pieces when ``text`` alone is over the limit ("" = itself).
+        part: what it is a part of, and the number of the part (a table and its row).
     """
 
     text: str
@@ -73,6 +84,27 @@ class Atom(NamedTuple):
     cut: Cut = Cut.SPACE
     wraps: tuple[Wrap, ...] = ()
     spare: str = ""
+    part: tuple[Whole, int] | None = None
+
+
+class Mark(NamedTuple):
+    """Where in a message ``what`` (a table) stands, with what wraps it.
+
+    ``parts`` are its parts there, in order; ``torn`` says that one of them is not all there.
+    """
+
+    what: object
+    parts: tuple[int, ...]
+    start: int
+    end: int
+    torn: bool
+
+
+class Piece(NamedTuple):
+    """A message, and where in it the wholes are that its atoms are parts of."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +133,21 @@ def split(atoms: Iterable[Atom], limit: Limit, reserved: int = 0) -> list[str]:
     before each. White space at a cut is dropped, for the cut itself separates. Progress is certain:
     what cannot be kept whole within the limit is cut between graphemes.
     """
+    return [piece.text for piece in pieces(atoms, limit, reserved)]
+
+
+def pieces(atoms: Iterable[Atom], limit: Limit, reserved: int = 0) -> list[Piece]:
+    """As ``split``, each message with what is known of its parts."""
     room, unit = limit.size - reserved, limit.unit
-    flow = [part for atom in atoms for part in _fitting(atom, room, unit)]
-    messages: list[str] = []
+    flow = _fitted(atoms, room, unit)
+    counts = Counter(atom.part for atom in flow if atom.part is not None)
+    messages: list[Piece] = []
     at, before = 0, None
     while at < len(flow):
         end = _fill(flow, at, before, room, unit)
-        messages.append(_join(flow[at:end], before))
+        here = flow[at:end]
+        marks = tuple(_marks(here, before, counts)) if counts else ()
+        messages.append(Piece(_join(here, before), marks))
         at, before = end, flow[end - 1]
     return messages
 
@@ -156,6 +196,44 @@ def _join(atoms: Sequence[Atom], before: Atom | None) -> str:
     return "".join(parts)
 
 
+def _marks(
+    atoms: Sequence[Atom], before: Atom | None, counts: Mapping[tuple[Whole, int], int]
+) -> Iterator[Mark]:
+    """Each run of atoms that are parts of one whole, by its place in the joined text."""
+    begins: list[int] = []  # where an atom begins, with its bullet and the wraps that open there
+    ends: list[int] = []  # where it ends, with the wraps that close behind it
+    at, last = 0, None
+    for atom in atoms:
+        if last is None:
+            begins.append(0)
+            at = len(_opening(atom, before))
+        else:
+            ends.append(at + len(_closing(last.wraps[_shared(last, atom) :])))
+            begins.append(ends[-1] + len(atom.lead) - len(atom.lead.lstrip("\n")))
+            at += len(_between(last, atom))
+        at, last = at + len(atom.text), atom
+    ends.append(at + len(_closing(atoms[-1].wraps)))
+    first = 0
+    for whole, group in groupby(atoms, lambda atom: atom.part and atom.part[0]):
+        seen = Counter(atom.part for atom in group)
+        end = first + seen.total()
+        if whole is not None:
+            torn = any(part is None or counts[part] != count for part, count in seen.items())
+            parts = tuple(part[1] for part in seen if part is not None)
+            yield Mark(whole.what, parts, begins[first], ends[end - 1], torn)
+        first = end
+
+
+def _shared(last: Atom, atom: Atom) -> int:
+    """How many wraps go on from ``last`` to ``atom``."""
+    shared = 0
+    for one, other in zip(last.wraps, atom.wraps, strict=False):
+        if one is not other:
+            break
+        shared += 1
+    return shared
+
+
 def _opening(atom: Atom, before: Atom | None) -> str:
     """How a message begins: wraps that were closed at the cut are opened again."""
     known = before.wraps if before is not None else ()
@@ -165,11 +243,7 @@ def _opening(atom: Atom, before: Atom | None) -> str:
 def _between(last: Atom, atom: Atom) -> str:
     if last.wraps is atom.wraps:
         return atom.lead
-    shared = 0
-    for one, other in zip(last.wraps, atom.wraps, strict=False):
-        if one is not other:
-            break
-        shared += 1
+    shared = _shared(last, atom)
     opened = "".join(wrap.open for wrap in atom.wraps[shared:])
     return _closing(last.wraps[shared:]) + atom.lead + opened
 
@@ -178,10 +252,23 @@ def _closing(wraps: Sequence[Wrap]) -> str:
     return "".join(wrap.close for wrap in reversed(wraps))
 
 
-def _fitting(atom: Atom, room: int, unit: Unit) -> Iterator[Atom]:
-    """The atom itself when it fits a message alone, else its spare text in small pieces."""
+def _fitted(atoms: Iterable[Atom], room: int, unit: Unit) -> list[Atom]:
+    """Atoms that each fit a message."""
+    flow: list[Atom] = []
+    known: tuple[Wrap, ...] = ()
+    for atom in atoms:
+        flow += _fitting(atom, known, room, unit)
+        known = atom.wraps
+    return flow
+
+
+def _fitting(atom: Atom, known: tuple[Wrap, ...], room: int, unit: Unit) -> Iterator[Atom]:
+    """The atom itself when it fits a message alone, else its spare text in small pieces.
+
+    ``known`` wraps are open already: a message that begins here opens them again.
+    """
     around = unit.size(atom.start + _closing(atom.wraps)) + sum(
-        max(unit.size(wrap.open), unit.size(wrap.again)) for wrap in atom.wraps
+        unit.size(wrap.again if wrap in known else wrap.open) for wrap in atom.wraps
     )
     if around + unit.size(atom.text) <= room:
         yield atom
@@ -190,7 +277,11 @@ def _fitting(atom: Atom, room: int, unit: Unit) -> Iterator[Atom]:
         atom = atom._replace(wraps=(), start="")
     first = True
     for text, cut in _chunks(atom.spare or atom.text, room, unit):
-        yield atom._replace(text=text) if first else Atom(text, cut=cut, wraps=atom.wraps)
+        yield (
+            atom._replace(text=text)
+            if first
+            else Atom(text, "", "", cut, atom.wraps, "", atom.part)
+        )
         first = False
 
 

@@ -261,6 +261,41 @@ async def test_a_refused_layout_is_sent_again_as_plain_text(slack, chat, code) -
     assert ("slack.layout_refused", code) in [(e["event"], e.get("code")) for e in logs]
 
 
+@pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
+async def test_c015_a_refused_table_is_posted_as_text_once(slack, chat, method) -> None:
+    """An empty cell and 105 rows: every row arrives, in the thread, whatever Slack refuses."""
+    rows = "".join(
+        f"|row {n} of many, in some more words|{'' if n % 7 else 'x'}|\n" for n in range(105)
+    )
+    root = await slack.say("q")
+    pieces = chat.render(f"Here:\n\n|name|maybe|\n|-|-|\n{rows}\nEnd")
+    slack.refuse(method, "invalid_blocks")
+    with structlog.testing.capture_logs() as logs:
+        for number, piece in enumerate(pieces):
+            if method == "chat.update":
+                posted = await chat.post(at(root), Post(f"n{number}", "…"))
+                await chat.edit(at(root), posted.message_id, Post(f"n{number}", piece))
+            else:
+                await chat.post(at(root), Post(f"n{number}", piece))
+    shown = "\n".join(await texts(slack, root))
+    assert [shown.count(f"row {n} ") for n in range(105)] == [1] * 105
+    assert [e["code"] for e in logs if e["event"] == "slack.layout_refused"] == ["invalid_blocks"]
+    first, *others = [m for m in await slack.seen() if m.root == root and m.ts != root]
+    assert first.text.startswith("Here:\n```\nname")
+    assert not first.raw.get("blocks")
+    assert all(m.raw["blocks"][0]["type"] == "table" for m in others)
+    assert others
+
+
+async def test_a_table_is_found_again_by_its_text(slack, chat) -> None:
+    root = await slack.say("q")
+    (piece,) = chat.render("|a|b|\n|-|-|\n|1|**2**|")
+    slack.api.keeps_metadata = False
+    posted = await chat.post(at(root), Post("n1", piece))
+    again = await chat.post(at(root), Post("n1", piece, tried_at=time.time()))
+    assert again == posted
+
+
 async def test_an_answer_outlives_its_question(slack, chat) -> None:
     """The asker deletes the first message: all pieces appear, together, at channel level."""
     root = await slack.say("q")

@@ -35,6 +35,17 @@ def words(text):
     return re.findall(r"w\d+z", text)
 
 
+def without_repeated_headers(texts):
+    """``texts`` without the headers that a table begins with in each message it goes on in."""
+    seen, kept = set(), []
+    for text in texts:
+        first = re.search(r"```\n([^\n]*)\n(-+(?:-\+-+)*)\n", text)
+        again = first is not None and first.groups() in seen and "```" not in text[: first.start()]
+        seen.update(re.findall(r"(?<=```\n)([^\n]*)\n(-+(?:-\+-+)*)(?=\n)", text))
+        kept.append(text[: first.start(1)] + text[first.end() :] if again else text)
+    return kept
+
+
 @st.composite
 def answers(draw, blocks=12):
     """Markdown; its words are numbered from 1 in reading order."""

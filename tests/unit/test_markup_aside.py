@@ -140,7 +140,8 @@ def test_nothing_is_lost_and_nothing_else_changes(pieces, lines, chars):
     rest = re.split(r"[^\n]*… \d+ (?:lines|characters) in all, as a file: `[\w.-]+`", shortened)
     assert len(rest) == len(asides) + 1
     # Up to the first preview and from the end of the last note all is as it was.
-    at = next(i for i, (a, b) in enumerate(zip(markdown, shortened, strict=False)) if a != b)
+    together = enumerate(zip(markdown, shortened, strict=False))
+    at = next((i for i, (a, b) in together if a != b), len(markdown))
     assert "`" in markdown[:at] or "~" in markdown[:at] or "    " in markdown[:at]
     tail = rest[-1].lstrip("\r\n >")
     assert markdown.replace("\r\n", "\n").endswith(tail.replace("\r\n", "\n"))

@@ -247,3 +247,24 @@ def test_a_code_span_keeps_its_characters():
 )
 def test_nothing_nested_beyond_reason_is_lost(markdown):
     assert "deep" in repr(parse(markdown))
+
+
+@pytest.mark.parametrize(
+    ("row", "cells"),
+    [
+        ("`a|b`|x", ["a|b", "x"]),
+        ("|``a`|b``|`x|y`|", ["a`|b", "x|y"]),
+        ("a\\|b|`c\\|d`", ["a|b", "c|d"]),
+        ("a|b|c|d", ["a", "b | c | d"]),
+        ("`a|b|c", ["`a", "b | c"]),
+        ("|a|b||", ["a", "b"]),
+        ("a", ["a", ""]),
+    ],
+)
+@pytest.mark.parametrize("around", ["", "> ", "- "])
+def test_no_cell_of_a_row_is_dropped(around, row, cells):
+    again = around.replace("-", " ")
+    (block,) = parse(f"{around}|h1|h2|\n{again}|-|-|\n{again}{row}")
+    while not isinstance(block, Table):
+        block = block.items[0].blocks[0] if isinstance(block, List) else block.blocks[0]
+    assert [plain(cell) for cell in block.rows[0]] == cells

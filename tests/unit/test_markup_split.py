@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.errors import BadSettings
 from core.markup.measure import Unit, graphemes
-from core.markup.split import SMALLEST_LIMIT, Atom, Cut, Limit, Wrap, split
+from core.markup.split import SMALLEST_LIMIT, Atom, Cut, Limit, Whole, Wrap, pieces, split
 
 FAMILY = "👨‍👩‍👧‍👦"
 HANGUL = "\u1112\u1161\u11ab"
@@ -170,3 +170,32 @@ def test_time_grows_with_the_length_only():
         return Counted.looks
 
     assert looks(8000) <= 2.2 * looks(4000)
+
+
+def test_marks_say_where_a_whole_stands_and_which_parts_are_there():
+    whole, fence = Whole("table"), Wrap("```\n", "\n```")
+    rows = [
+        Atom("r" * 20, "\n" if n else "\n\n", cut=Cut.LINE, wraps=(fence,), part=(whole, n))
+        for n in range(4)
+    ]
+    made = pieces([Atom("before"), *rows, Atom("after", "\n")], Limit(64, Unit.UTF16))
+    assert "".join(piece.text for piece in made).count("r" * 20) == 4
+    seen = []
+    for piece in made:
+        for mark in piece.marks:
+            text = piece.text[mark.start : mark.end]
+            assert text.startswith("```\n")
+            assert text.endswith("\n```")
+            assert (mark.what, mark.torn) == ("table", False)
+            assert text.count("r") == 20 * len(mark.parts)
+            seen += mark.parts
+    assert seen == [0, 1, 2, 3]
+
+
+def test_a_part_that_a_cut_tears_is_told():
+    whole = Whole("table")
+    atoms = [Atom("w" * 9, " " if n else "", part=(whole, n // 10)) for n in range(20)]
+    made = pieces(atoms, Limit(64, Unit.UTF16))
+    torn = [mark.torn for piece in made for mark in piece.marks]
+    assert torn == [True] * len(made)
+    assert len(made) > 2
