@@ -44,6 +44,7 @@ from bridge.secrets import learn_secrets
 from bridge.tables import read_tables
 from bridge.team_acts import Ground, say_opened
 from bridge.terminals import Terminals
+from bridge.tidying import Tidying
 from bridge.usage_acts import Counting
 from bridge.worker import Worker
 from config.settings import Settings
@@ -56,6 +57,7 @@ from core.model import (
     Attachment,
     ConversationKey,
     EngineInfo,
+    Outgoing,
     Participant,
     Said,
 )
@@ -163,11 +165,12 @@ async def running(
             for one in (scrubber, shelf):
                 one.wake()
 
+        tidying = Tidying(records, by_name)
         delivery = Delivery(
             records,
             by_name,
             render,
-            status.posted,
+            _both(status.posted, tidying.posted),
             lambda item, message_id, now: posted(
                 item, address(item.conversation.key, message_id), render, now
             ),
@@ -266,6 +269,7 @@ async def running(
                     eraser.run(),
                     expiry.run(),
                     shown.run(),
+                    tidying.run(),
                     shelf.run(),
                 )
                 loops = [group.create_task(work) for work in works]
@@ -293,6 +297,16 @@ async def listen(moot: Moot, chats: Sequence[Chat]) -> None:
         group.create_task(gaps.run())
         for chat in chats:
             group.create_task(chat.run(gaps.heard, partial(ready, chat.name)))
+
+
+def _both(*listeners: Callable[[Outgoing, str], None]) -> Callable[[Outgoing, str], None]:
+    """Tells all of them what was posted."""
+
+    def posted(item: Outgoing, message_id: str) -> None:
+        for one in listeners:
+            one(item, message_id)
+
+    return posted
 
 
 def _all(*wakes: Callable[[], None]) -> Callable[[], None]:

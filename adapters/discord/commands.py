@@ -16,6 +16,20 @@ from core.model import ORDERS, PERMISSIONS
 log = structlog.get_logger(__name__)
 
 Forward = Callable[[discord.Interaction], Awaitable[None]]
+Offer = Callable[[discord.Interaction, str, str], Awaitable[tuple[tuple[str, str], ...]]]
+"""``(interaction, option, typed)``: what can be chosen, as (value, label)."""
+
+TARGET = "target"  # of an interaction's extras: the message that a shortcut was used on
+SHORTCUTS = {"Ask about this": "ask", "Branch from here": "branch"}
+# The options that are offered while they are typed.
+OFFERED = {
+    "ask": ("engine", "persona"),
+    "roundtable": ("preset", "participants", "synthesizer"),
+    "context": ("run",),
+    "usage": ("words",),
+    "continue": ("which",),
+    "moot": ("words",),
+}
 
 # The option that is the text itself, and the typed names of the others.
 _TEXT = frozenset(("question", "topic", "run", "words", "which"))
@@ -53,7 +67,9 @@ def typed(data: Mapping[str, Any]) -> str:
     return well_formed(" ".join(word for word in words if word))
 
 
-def command_tree(client: discord.Client, forward: Forward) -> app_commands.CommandTree[Any]:
+def command_tree(
+    client: discord.Client, forward: Forward, offer: Offer
+) -> app_commands.CommandTree[Any]:
     """The commands; each hands its interaction to ``forward``, in guilds and in DMs."""
     tree: app_commands.CommandTree[Any] = app_commands.CommandTree(
         client,
@@ -132,6 +148,10 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
     async def status(interaction: discord.Interaction) -> None:
         await forward(interaction)
 
+    @tree.command(name="home", description="Your own page: what runs, what you used, what is set")
+    async def home(interaction: discord.Interaction) -> None:
+        await forward(interaction)
+
     @tree.command(name="usage", description="Show what was used, or how the budgets stand")
     @describe(words="Such as: week, today by model, here, budgets")
     async def usage(interaction: discord.Interaction, words: str | None = None) -> None:
@@ -155,8 +175,37 @@ def command_tree(client: discord.Client, forward: Forward) -> app_commands.Comma
         await forward(interaction)
 
     # The tree holds them.
-    del ask, roundtable, recall, context, stop, status, usage, resume, go_on, moot
+    del ask, roundtable, recall, context, stop, status, home, usage, resume, go_on, moot
+    _add_shortcuts(tree, forward)
+    _add_offers(tree, offer)
     return tree
+
+
+def _add_shortcuts(tree: app_commands.CommandTree[Any], forward: Forward) -> None:
+    """The commands in a message's menu; the message travels in the interaction's extras."""
+
+    async def used(interaction: discord.Interaction, message: discord.Message) -> None:
+        interaction.extras[TARGET] = message
+        await forward(interaction)
+
+    for name in SHORTCUTS:
+        tree.add_command(app_commands.ContextMenu(name=name, callback=used))
+
+
+def _add_offers(tree: app_commands.CommandTree[Any], offer: Offer) -> None:
+    """What is offered while an option is typed."""
+
+    async def offered(interaction: discord.Interaction, current: str) -> list[Mode]:
+        given: Any = (interaction.data or {}).get("options") or ()
+        option = next((str(one["name"]) for one in given if one.get("focused")), "")
+        found = await offer(interaction, option, current)
+        return [Mode(name=label[:100], value=value) for value, label in found if len(value) <= 100]
+
+    for name, options in OFFERED.items():
+        command = tree.get_command(name)
+        assert isinstance(command, app_commands.Command)
+        for option in options:
+            command.autocomplete(option)(offered)
 
 
 async def sync_if_changed(tree: app_commands.CommandTree[Any]) -> bool:
@@ -187,7 +236,9 @@ def _shape(command: Mapping[str, Any]) -> str:
                 for k in ("min_value", "max_value")
             ],
             [choice["value"] for choice in option.get("choices") or ()],
+            bool(option.get("autocomplete")),
         )
         for option in command.get("options") or ()
     ]
-    return repr((command["name"], command["description"], sorted(options)))
+    kind = int(command.get("type") or discord.AppCommandType.chat_input.value)
+    return repr((command["name"], kind, command.get("description") or "", sorted(options)))

@@ -87,6 +87,10 @@ class Inbox:
         self._workers.add(worker)
         worker.add_done_callback(self._workers.discard)
 
+    async def ask(self, event: ChatEvent) -> Reply | None:
+        """Past the queue: for what changes nothing and is only waited for now. Raises as accept."""
+        return await self._accept(event)
+
     async def _work(self, channel_id: int) -> None:
         queue = self._waiting[channel_id]
         while queue:

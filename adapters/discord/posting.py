@@ -30,6 +30,8 @@ NONCE_TRUSTED_S = 120.0
 CLOCK_SKEW_S = 120.0
 SEARCHED_MESSAGES = 300
 REMEMBERED_POSTS = 2_000
+# Reactions of ours, by core.words.REACTIONS.
+EMOJI = {"seen": "👀", "working": "⏳", "waiting": "✋", "done": "✅", "failed": "⚠️"}
 
 
 class Poster:
@@ -195,6 +197,19 @@ class Poster:
                 view=view_of(post.buttons),
                 allowed_mentions=discord.AllowedMentions.none(),
             )
+
+        await self._where_it_is(key, message_id, change)
+
+    async def react(self, key: ConversationKey, message_id: str, name: str, *, on: bool) -> None:
+        """See ``Chat.react``."""
+        me = self._client.user
+        emoji = EMOJI[name]
+
+        async def change(message: discord.PartialMessage) -> None:
+            if on:
+                await message.add_reaction(emoji)
+            elif me is not None:
+                await message.remove_reaction(emoji, me)
 
         await self._where_it_is(key, message_id, change)
 
