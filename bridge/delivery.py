@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 
 from bridge.handing import Handing, Lost
 from bridge.refusals import Refusals
+from bridge.taking_over import TakingOver, no_edits
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Outgoing, Post, Posted
 from core.ports import Chat
-from core.records import closed, erasure, outbox
+from core.records import closed, erasure, live, outbox
 from core.records.thread import Records
 
 log = structlog.get_logger()
@@ -33,7 +34,8 @@ class Delivery:
     ``on_sent`` and ``on_opened``, in the transaction that marks it, that a post was sent and that
     it opened a conversation's thread, or why it never will. ``on_gone`` is told that an answer was
     erased, since a post of it was deleted before it was marked as sent. ``handing`` brings the
-    files of posts; without it none are sent.
+    files of posts; without it none are sent. ``quiet`` waits until no edit of a run's message can
+    come any more, and says whether that is certain (``bridge.progress``).
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class Delivery:
         on_opened: Callable[[int, str, float], object],
         on_gone: Callable[[], None] = lambda: None,
         handing: Handing | None = None,
+        quiet: Callable[[str], Awaitable[bool]] = no_edits,
     ) -> None:
         self._handing = handing
+        self._taking_over = TakingOver(records, quiet)
         self._records = records
         self._chats = chats
         self._on_posted = on_posted
@@ -158,6 +162,7 @@ class Delivery:
         if self._handing:
             self._handing.sent(item, lost, now)
         if item.op == "post":
+            live.taken_over(item, message_id)
             closed.opened(item.conversation.id)
             self._on_sent(item, message_id, now)
         if root is not None:
@@ -180,7 +185,8 @@ class Delivery:
         )
         match item.op:
             case "post":
-                return await chat.post(key, post)
+                taken = await self._taking_over.place(chat, item, post) if item.live else None
+                return taken or await chat.post(key, post)
             case "edit" if item.target_message:
                 await chat.edit(key, item.target_message, post)
             case "delete" if item.target_message:

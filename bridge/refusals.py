@@ -11,7 +11,7 @@ import structlog
 from core.errors import ChatRefused, MootError
 from core.model import Button, ConversationKey, Outgoing
 from core.ports import Chat
-from core.records import closed, links, messages, outbox, runs, turns
+from core.records import closed, links, live, messages, outbox, runs, turns
 from core.records.thread import Records
 from core.tongue import say
 from core.words import literal
@@ -65,6 +65,7 @@ class Refusals:
 
     def _give_up(self, item: Outgoing, refused: ChatRefused) -> None:
         place = item.conversation
+        live.post_anew(item, time.time())
         outbox.mark_dead(item.id, f"{refused.code} {refused}".strip())
         if item.kind == "answer" and item.op == "post":
             text = say(

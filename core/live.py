@@ -15,7 +15,7 @@ from core.blocks import visible_of
 from core.ground import Ground, lines_of
 from core.model import EngineEvent
 from core.pull import Holdback
-from core.redact import MIN_CHARS, redact
+from core.redact import MASK, MIN_CHARS, redact
 
 MAX_CHARS = 200_000
 """Of a text that is shown while it is written; the rest comes with the answer."""
@@ -238,6 +238,8 @@ def _words_of_link(block: str, start: int, label: int) -> str | None:
     if end < 0:
         return block[:start] + block[label:]
     rest = block[end + 1 :]
+    if not rest and block[start:] != MASK:  # what comes next decides
+        return block[:start] + block[label:end]
     if not rest.startswith("(") or _end_of(rest, 1, "()") >= 0 or "\n" in rest:
         return None
     return block[:start] + block[label:end]

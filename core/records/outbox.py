@@ -44,12 +44,14 @@ def add_post(
     fleeting: bool = False,
     files: Sequence[OutFile] = (),
     staying: Sequence[OutFile] = (),
+    live: int | None = None,
 ) -> int | None:
     """Owe the pieces of a message, in order; buttons go on the last. Returns the last row's id.
 
     ``keep``: not yet; ``release`` lets them go. ``message_id``: whose words it tells, so that they
     go with it; ``fleeting``: its text is not needed any more once it is posted. ``files`` go with
-    the last piece, ``staying`` ones lie on the host where its words say (``out_files``).
+    the last piece, ``staying`` ones lie on the host where its words say (``out_files``). ``live``
+    is the row whose message shows these words already: the first piece takes its place.
     """
     last = None
     for number, text in enumerate(texts, 1):
@@ -67,6 +69,7 @@ def add_post(
             fleeting=fleeting,
             state="kept" if keep else "due",
             files=dump_files(files, staying) if number == len(texts) else "[]",
+            target=live if number == 1 else None,
             created_at=now,
         ).id
     return last
@@ -254,6 +257,7 @@ def take_next(conversation_id: int, now: float) -> Outgoing | None:
         run_id=row.run or "",
         known_ids=known,
         files=load_files(row.files),
+        live=target.message_id if target and row.op == "post" else "",
     )
 
 

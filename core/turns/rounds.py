@@ -30,7 +30,7 @@ from core.model import (
     Turn,
     TurnState,
 )
-from core.records import messages, outbox, runs, turns
+from core.records import live, messages, outbox, runs, turns
 from core.table import Course, last_attempts, next_steps, speaker, waits
 from core.tongue import ENGLISH, say, speaking
 from core.turns.asked import withdraw_run
@@ -182,9 +182,9 @@ def has_spoken(turn: Turn, run: Run) -> bool:
 
 
 def clear_status(run_id: str, now: float) -> None:
-    """The run is over: its status message goes."""
+    """The run is over: its status message goes, unless it becomes the answer."""
     status = runs.status_of(run_id)
-    if status is not None:
+    if status is not None and not live.is_taken_over(run_id, status):
         outbox.withdraw_post(status, now=now)
 
 

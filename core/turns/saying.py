@@ -11,7 +11,7 @@ from core.blocks import Position
 from core.context.frame import cut_head
 from core.minutes import wordless_text
 from core.model import Button, Conversation, Outcome, OutFile, Participant, Pull, Run, Step, Turn
-from core.records import asked, outbox
+from core.records import asked, live, outbox, runs
 from core.streams import explain
 from core.table import LASTING
 from core.tongue import say
@@ -41,7 +41,7 @@ class Closing:
     which did not parse were told back in this chain already; ``others`` are engines that could be
     asked instead of one whose quota is used up, and ``rests`` says that it is not asked for now.
     ``made`` is the answer as it is posted, with the files that go with it; ``below`` what stands
-    under it.
+    under it. ``shown``: readers see the answer in the status message already.
     """
 
     run_id: str
@@ -57,6 +57,7 @@ class Closing:
     rests: bool = False
     made: Made | None = None
     below: Below = NOTHING
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,7 @@ class Say:
             self.conversation.id,
             kind,
             texts,
+            live=self._live() if kind == "answer" else None,
             buttons=buttons,
             files=files,
             staying=staying,
@@ -177,6 +179,13 @@ class Say:
             keep=self.later,
             now=self.now,
         )
+
+    def _live(self) -> int | None:
+        """The row of the message that shows the answer, where it may stay as the answer."""
+        status = runs.status_of(self.closing.run_id) if self.closing.shown else None
+        if status is None or self.later or not live.may_stay(status, self.now):
+            return None
+        return status
 
 
 def of_seat(seat: Participant, told: str) -> str:

@@ -167,6 +167,7 @@ class Table:
             log.debug("run.opened", engine=seat.engine, **asdict(step))
             self.house.progress.started(run_id, self.conversation, self.turn, step, seat)
 
+        shown = False
         try:
             in_run = self._in_run(run_id, request, found, resolve)
             if in_run is not None:
@@ -197,6 +198,7 @@ class Table:
             rests=rests(self._traits(seat), outcome, time.time()),
             made=await self._made(run_id, scratch, outcome),
             below=below(self.house, choosing.result(), self._modelled(seat), opened),
+            shown=shown,
         )
         teller = Teller(self.project, self.house.voice, time.time())
 

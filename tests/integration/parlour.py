@@ -92,7 +92,8 @@ class Quiet:
 
     def waits(self, *_: Any) -> None: ...
 
-    def ended(self, *_: Any) -> None: ...
+    def ended(self, *_: Any) -> bool:
+        return False
 
 
 @dataclass

@@ -47,7 +47,8 @@ class Watcher:
 
     def waits(self, *_: Any) -> None: ...
 
-    def ended(self, *_: Any) -> None: ...
+    def ended(self, *_: Any) -> bool:
+        return False
 
     def event(self, _run: str, event: Any) -> None:
         if event.kind == "retry" and event.name == "again":

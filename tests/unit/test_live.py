@@ -141,18 +141,22 @@ WORDS = st.lists(st.sampled_from(["plain", "words", "한국어", "go", "on"]), m
 PLAIN = WORDS.map(" ".join)
 
 
-def wrapped(inner):
-    return st.one_of(
-        inner.map(lambda t: f"**{t}**"),
-        inner.map(lambda t: f"*{t}*"),
-        inner.map(lambda t: f"~~{t}~~"),
-        PLAIN.map(lambda t: f"`{t}`"),
-        PLAIN.map(lambda t: f"[{t}](https://ex.example/a)"),
-    )
-
-
-INLINE = st.lists(st.one_of(PLAIN, wrapped(st.one_of(PLAIN, wrapped(PLAIN)))), min_size=1,
-                  max_size=4).map(" ".join)  # fmt: skip
+MARKED = st.sampled_from(["**{}**", "*{}*", "~~{}~~", "`{}`", "[{}](https://ex.example/a)"])
+NESTED = st.sampled_from(
+    [
+        "**{} *{}* {}**",
+        "**~~{}~~ {}** {}",
+        "*{} ~~{} {}~~*",
+        "**[{}](http://a.b) {}** {}",
+        "[**{}** {}](http://a.b) {}",
+        "~~{} `{}`~~ {}",
+    ]
+)
+WRAPPED = st.one_of(
+    st.tuples(MARKED, PLAIN).map(lambda both: both[0].format(both[1])),
+    st.tuples(NESTED, PLAIN, PLAIN, PLAIN).map(lambda all_: all_[0].format(*all_[1:])),
+)
+INLINE = st.lists(st.one_of(PLAIN, WRAPPED), min_size=1, max_size=4).map(" ".join)
 BLOCK = st.one_of(
     INLINE,
     INLINE.map(lambda t: f"## {t}"),
@@ -180,7 +184,7 @@ def shown_words(markdown: str) -> str:
     return words(parse(markdown))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(DOCUMENT)
 def test_no_prefix_of_a_document_shows_a_half_mark(document):
     for end in range(len(document) + 1):
@@ -188,16 +192,16 @@ def test_no_prefix_of_a_document_shows_a_half_mark(document):
         assert not MARKS.search(shown_words(shown)), (document[:end], shown)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(DOCUMENT)
 def test_what_is_shown_only_grows(document):
     """No flicker: the words of what is shown come one after the other, but for the last of them."""
     seen = [shown_words(presentable(document[:end])).split() for end in range(len(document) + 1)]
     for one, two in pairwise(seen):
-        assert one[:-1] == two[: len(one) - 1] or len(two) >= len(one) - 1
+        assert one[:-1] == two[: max(0, len(one) - 1)]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="*_`~[]()<>!-|#\\ \n:=ab1.한", max_size=80))
 def test_nothing_that_is_written_breaks_it(text):
     for end in range(len(text) + 1):
