@@ -3,14 +3,16 @@
 import asyncio
 import time
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
+from adapters.discord.render import render as render_discord
 from bridge import delivery as module
 from bridge.delivery import Delivery
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
-from core.model import ChatLimits, ConversationKey, Participant, Posted, Step
-from core.records import messages, outbox, runs, turns
+from core.model import Button, ChatLimits, ConversationKey, Participant, Posted, Step
+from core.records import closed, messages, outbox, runs, turns
 from core.records.thread import Records
 
 KEY = ConversationKey("paper", "", "C", "1")
@@ -169,3 +171,152 @@ async def test_the_note_to_whoever_asked_is_owed_with_the_refusal_and_once_a_tur
     [note] = paper.posted
     assert "why red?" in note
     assert "archived" in note
+
+
+class Lockable(Paper):
+    """A platform whose channel can be closed and opened; people can be told alone."""
+
+    def __init__(self, *, alone=True):
+        super().__init__()
+        self.shut, self.alone, self.refused = True, alone, 0
+
+    async def direct(self, person):
+        return ConversationKey("paper", "", f"D-{person}", "")
+
+    async def post(self, key, post):
+        direct = key.channel.startswith("D-")
+        if (self.shut and not direct) or (direct and not self.alone):
+            self.refused += 1
+            raise ChatRefused("The channel is archived.", "is_archived", closed=True)
+        self.tries.append(post)
+        self.posted.append((key.channel, post.text))
+        return Posted(f"m{len(self.posted)}", key.root)
+
+
+async def test_c173_what_a_closed_place_owes_is_kept_and_posted_when_it_opens(records):
+    await records.do(ask_of_kim)
+    await records.do(outbox.add_post, 1, "answer", ("one", "two"), turn_id=1, run_id="r1", now=1.0)
+    paper = Lockable()
+    async with delivering(records, paper) as made:
+        await until(lambda: paper.posted)
+        await made.settled()
+        assert paper.refused == 1  # no second piece, no notice, no further try
+        [(where, note)] = paper.posted
+        assert where == "D-kim"
+        assert "why red?" in note
+        assert "archived" in note
+        assert paper.tries[0].buttons == (Button("resend:1", "Send it here"),)
+        assert await records.do(outbox.undelivered) == (0, 0)
+        assert await records.do(closed.waiting) == (1, 2)
+        # Somebody writes there, and it is still closed: one try, and nobody is told again.
+        for _ in range(2):
+            assert await records.do(closed.reopen, KEY, time.time() + 5)
+            made.wake()
+            tried = paper.refused
+            await until(lambda tried=tried: paper.refused > tried)
+            await made.settled()
+        assert paper.refused == 3
+        assert not await records.do(closed.reopen, KEY, time.time())  # for a while it is left alone
+        paper.shut = False
+        assert await records.do(closed.reopen, KEY, time.time(), surely=True)
+        made.wake()
+        await until(lambda: len(paper.posted) == 3)
+        await made.settled()
+    assert paper.posted[1:] == [("C", "one"), ("C", "two")]
+    assert await records.do(closed.waiting) == (0, 0)
+
+
+async def test_c039_a_status_of_a_closed_place_is_dropped_and_its_removal_kept(records):
+    """A thread that is locked while the run works: no status stays at "working" for ever."""
+    await records.do(ask_of_kim)
+    paper = Lockable()
+    paper.shut = False
+    paper.deleted = []
+
+    async def delete(key, message_id):
+        if paper.shut:
+            raise ChatRefused("The thread is locked.", "locked", closed=True)
+        paper.deleted.append(message_id)
+
+    paper.delete = delete
+    status = await records.do(
+        outbox.add_post, 1, "status", ("⏳",), turn_id=1, run_id="r1", now=1.0
+    )
+    async with delivering(records, paper) as made:
+        await until(lambda: paper.posted)
+        await made.settled()
+        paper.shut = True
+        await records.do(outbox.add_post, 1, "answer", ("one",), turn_id=1, run_id="r1", now=2.0)
+        await records.do(outbox.withdraw_post, status, now=2.0)
+        made.wake()
+        await until(lambda: len(paper.posted) == 2)
+        await made.settled()
+        await records.do(outbox.add_post, 1, "status", ("⏳",), turn_id=1, run_id="r2", now=2.0)
+        paper.shut = False
+        await records.do(closed.reopen, KEY, time.time(), surely=True)
+        made.wake()
+        await until(lambda: paper.deleted)
+        await made.settled()
+    assert [text for where, text in paper.posted if where == "C"] == ["⏳", "one", "⏳"]
+    assert paper.deleted == ["m1"]
+
+
+async def test_whom_nothing_can_be_told_alone_either_makes_no_loop(records):
+    await records.do(ask_of_kim)
+    await records.do(outbox.add_post, 1, "answer", ("one",), turn_id=1, run_id="r1", now=1.0)
+    paper = Lockable(alone=False)
+    async with delivering(records, paper) as made:
+        await until(lambda: paper.refused == 2)
+        await made.settled()
+    assert paper.refused == 2
+    assert await records.do(closed.waiting) == (2, 2)  # `!status` and `moot doctor` say so
+
+
+async def test_one_slow_channel_slows_no_other(records):
+    """A storm: channel A is limited for long, B gets everything meanwhile, each in its order."""
+    other = replace(KEY, channel="B")
+
+    class Limited(Paper):
+        def __init__(self):
+            super().__init__()
+            self.free_at = time.monotonic() + 1.0
+
+        async def post(self, key, post):
+            if key.channel == "C" and time.monotonic() < self.free_at:
+                raise ChatBusy(self.free_at - time.monotonic())
+            self.posted.append((key.channel, post.text))
+            return Posted(f"m{len(self.posted)}", key.root)
+
+    await records.do(messages.open_conversation, other, direct=False, in_thread=False, now=1.0)
+    texts = [f"{n}" for n in range(30)]
+    for conversation in (1, 2):
+        await records.do(outbox.add_post, conversation, "answer", texts, now=time.time())
+    paper = Limited()
+    async with delivering(records, paper):
+        await until(lambda: len(paper.posted) == 60)
+    assert paper.posted == [("B", text) for text in texts] + [("C", text) for text in texts]
+
+
+async def test_c027_answers_that_are_ready_together_do_not_interleave(records):
+    """Three agents, three pieces each; the second piece of one is limited for a while."""
+    seats = ("claude", "codex", "gemini")
+    long = "\n\n".join(f"Paragraph {n} " + "word " * 400 for n in range(3))
+    for seat in seats:
+        texts = render_discord(long, seat)
+        assert len(texts) > 2
+        await records.do(outbox.add_post, 1, "answer", texts, run_id=seat, now=time.time())
+
+    class Once(Paper):
+        async def post(self, key, post):
+            if len(self.posted) == 4 and not self.tries:
+                self.tries.append(post)
+                raise ChatBusy(0.5)
+            self.posted.append(post.text)
+            return Posted(f"m{len(self.posted)}", key.root)
+
+    paper, pieces = Once(), len(render_discord(long, "claude"))
+    async with delivering(records, paper):
+        await until(lambda: len(paper.posted) == 3 * pieces)
+    spoken = [next(seat for seat in seats if seat in text.split("\n")[0]) for text in paper.posted]
+    assert spoken == [seat for seat in seats for _ in range(pieces)]
+    assert "".join(paper.posted).index("Paragraph 0") < "".join(paper.posted).index("Paragraph 2")
