@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from config.settings import Settings
 from core.model import Check, ConversationKey, Said
@@ -23,10 +24,15 @@ def kept_days(settings: Settings) -> Kept | None:
 
 
 def still_kept(kept: Kept | None, key: ConversationKey, said: tuple[Said, ...]) -> tuple[Said, ...]:
-    """Of a thread's history what is not too old to be kept."""
+    """Of a thread's history what is not too old to be kept; that there was more is known."""
     days = kept(key) if kept is not None else 0
     since = time.time() - days * DAY_S
-    return tuple(one for one in said if one.sent_at >= since) if days else said
+    young = tuple(one for one in said if one.sent_at >= since) if days else said
+    if len(young) == len(said):
+        return young
+    if not young:
+        return (replace(said[0], text="", attachments=(), gone=True),)
+    return (replace(young[0], gap=True), *young[1:])
 
 
 def keeping_check(settings: Settings) -> Check:

@@ -11,7 +11,13 @@ from core.context.budget import Want
 from core.context.frame import cut_head, fit, one_line, theirs
 from core.context.roundtable import POSITION, roundtable_part
 from core.context.rules import marker, rules
-from core.context.speakers import OUTSIDER, Speakers, agent_key, participant_label
+from core.context.speakers import (
+    OUTSIDER,
+    Speakers,
+    agent_key,
+    message_label,
+    participant_label,
+)
 from core.context.window import Window
 from core.model import Candidate, Message, Missing, Mode, PackFacts, PackRequest, Permission, Told
 from core.pull import neutralise
@@ -83,8 +89,7 @@ _MISSING: Mapping[Missing, str] = {
         "said is not known."
     ),
     "older": (
-        "You came to this thread in the middle: its first message and its newest ones were read, "
-        "not those between."
+        "You came to this thread in the middle: there are older messages in it that were not read."
     ),
     "all": (
         "You came to this thread in the middle, and what was said before could not be read just "
@@ -228,7 +233,7 @@ def _about(said: Message, budget_chars: int) -> str:
     """The message that the question is about: somebody's words, told whole where they fit."""
     text = cut_head(said.text, min(MAX_ABOUT_CHARS, budget_chars // 4))
     cut = " (its beginning)" if len(text) < len(said.text) else ""
-    who = f"{one_line(said.author_name)} ({said.author_kind})"
+    who = message_label(said)
     return f"The question is about this message (#{said.id}), from {who}{cut}:\n{theirs(text)}"
 
 

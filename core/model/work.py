@@ -28,8 +28,8 @@ class Participant:
 
 
 Missing = Literal["starter", "older", "all"]
-"""What of a thread is not known: its first message is gone, messages between that and the newest
-were not read, or none were."""
+"""What of a thread is not known: its first message is gone, older messages than those that are
+here were not read, or none were."""
 
 
 @dataclass(frozen=True, slots=True)
