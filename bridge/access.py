@@ -143,6 +143,10 @@ class Door:
         """Whether this person has a role there (to ask, unless another one is named)."""
         return self.role(author, key) >= least
 
+    def is_admin_everywhere(self, author: Author) -> bool:
+        """Whether the house names this person as an admin, and not only some channel."""
+        return author.kind == "human" and bool(self._house.admins.intersection(author.grants))
+
     def erases(self, author: Author, key: ConversationKey) -> bool:
         """Whether this person may have forgotten what others said there.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bridge import controls, home, resend
+from bridge import audit, controls, home, resend
 from bridge.acts import Acts
 from bridge.forget_acts import VERB as FORGET
 from bridge.forget_acts import ForgetActs
@@ -13,6 +13,7 @@ from bridge.speakers import go_on, next_of
 from core.errors import BadInput
 from core.model import Conversation, Reply, Turn
 from core.records import messages, outbox, parked, turns
+from core.tongue import say
 from core.words import literal
 
 _NUMBER = re.compile(r"[0-9]{1,18}")  # what a row's id can be
@@ -25,6 +26,8 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
     Raises:
         BadInput: it is over, from another version, or the button of another channel.
     """
+    if verb == audit.VERB:
+        return audit.press(acts, argument)
     if verb == resend.VERB:
         return resend.press(acts, argument)
     if verb == home.VERB:
@@ -37,11 +40,11 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
     number, _, place = argument.partition(":") if placed else (argument, "", "")
     turn = turns.get_turn(int(number)) if _NUMBER.fullmatch(number) else None
     if turn is None:
-        raise BadInput("This button belongs to something that is over.")
+        raise BadInput(say("This button belongs to something that is over."))
     # The button must be in the channel of its turn: its value alone is no authority.
     conversation = messages.get_conversation(turn.conversation_id)
     if replace(conversation.key, root="") != replace(acts.event.key, root=""):
-        raise BadInput("This button belongs to another channel.")
+        raise BadInput(say("This button belongs to another channel."))
     if verb in ("retry", "anyway", "other"):
         return _again(acts, conversation, turn, verb, place)
     match verb:
@@ -52,7 +55,7 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
         case "next" if found := _PLACE.fullmatch(place):
             return next_of(acts, turn, int(found[1]), int(found[2]))
         case _:
-            raise BadInput("This button is from another version of Moot.")
+            raise BadInput(say("This button is from another version of Moot."))
 
 
 def _again(acts: Acts, conversation: Conversation, turn: Turn, verb: str, engine: str) -> Reply:
@@ -63,7 +66,9 @@ def _again(acts: Acts, conversation: Conversation, turn: Turn, verb: str, engine
     wanted = turn
     if verb == "other":
         if turn.kind != "ask" or engine not in acts.policy.names.engines:
-            raise BadInput(f"There is no engine “{literal(engine, 40)}” any more.")
+            raise BadInput(
+                say("There is no engine “{engine}” any more.", engine=literal(engine, 40))
+            )
         wanted = replace(turn, seats=(replace(turn.seats[0], engine=engine, model=""),))
     reply = acts.retry(conversation, wanted)
     if not acts.queued:
@@ -72,4 +77,4 @@ def _again(acts: Acts, conversation: Conversation, turn: Turn, verb: str, engine
         parked.unpark(seat.engine)
     outbox.close_offers(turn.id, now=acts.now)
     acts.owes = True
-    return Reply(f"Asking {engine}.") if verb == "other" else reply
+    return Reply(say("Asking {engine}.", engine=engine)) if verb == "other" else reply

@@ -19,6 +19,8 @@ from typing import cast
 
 from bridge.asked_commands import SHORT, AskedIntention, parse_asked
 from bridge.asked_commands import WORDS as ASKED_WORDS
+from bridge.audit_commands import WORDS as AUDIT_WORDS
+from bridge.audit_commands import Audit, parse_audit
 from bridge.forget_commands import WORDS as FORGET_WORDS
 from bridge.forget_commands import Forget, parse_forget
 from bridge.languages import WORDS as LANGUAGE_WORDS
@@ -44,6 +46,7 @@ from bridge.usage_commands import WORDS as USAGE_WORDS
 from bridge.usage_commands import UsageIntention, parse_usage
 from core.errors import BadInput
 from core.model import Order, Participant, Permission
+from core.tongue import say
 from core.words import literal
 
 COMMANDS = {
@@ -66,6 +69,7 @@ COMMANDS = {
     **FORGET_WORDS,
     **RECALL_WORDS,
     **LANGUAGE_WORDS,
+    **AUDIT_WORDS,
     **RESEND_WORDS,
 }
 FOR_TABLES = ("with", "rounds", "preset", "synth", "early-stop", "order")
@@ -170,8 +174,10 @@ class NoTopic(BadInput):
 
     def __init__(self, said: Convene) -> None:
         super().__init__(
-            "What is the roundtable about? For example: "
-            "`!rt SQL or files for the audit log? --with architect:claude,critic:codex --rounds 2`."
+            say(
+                "What is the roundtable about? For example: `!rt SQL or files for the audit log? "
+                "--with architect:claude,critic:codex --rounds 2`."
+            )
         )
         self.said = said
 
@@ -179,7 +185,7 @@ class NoTopic(BadInput):
 Intention = (
     Ask | Convene | Stop | Next | Status | Context | Mode | RightsShown | Help
     | Team | AskedIntention | TerminalIntention | UsageIntention | RecallIntention | Forget
-    | Language | Resend | Home
+    | Language | Resend | Home | Audit
 )  # fmt: skip
 
 
@@ -253,6 +259,7 @@ _GRAMMARS: dict[str, Callable[[str, str], Intention]] = {
     "resend": lambda *_: Resend(),
     "usage": lambda _, text: parse_usage(text),
     "forget": lambda _, text: parse_forget(text),
+    "audit": lambda _, text: parse_audit(text),
     "language": lambda _, text: parse_language(text),
     **dict.fromkeys(RECALL_WORDS, parse_recall),
     **dict.fromkeys(ASKED_WORDS.values(), parse_asked),
@@ -262,10 +269,15 @@ _GRAMMARS: dict[str, Callable[[str, str], Intention]] = {
 def _no_such(command: str, text: str) -> BadInput:
     if command == MISSPELT:
         meant = get_close_matches(text, _LONG, 1, ALIKE)
-        return BadInput(f"There is no `!{text}`; did you mean `!{meant[0]}`?")
+        return BadInput(
+            say("There is no `!{text}`; did you mean `!{meant}`?", text=text, meant=meant[0])
+        )
     word = literal(text.split()[0], 40)
     return BadInput(
-        f"There is no command “{word}”. `help` lists them; a question is asked with `ask`."
+        say(
+            "There is no command “{word}”. `help` lists them; a question is asked with `ask`.",
+            word=word,
+        )
     )
 
 
@@ -281,20 +293,40 @@ def parse_participant(entry: str, names: Names) -> Participant:
     if not rest and persona in names.engines:
         persona, engine = "", persona
     if persona and persona not in names.personas:
-        raise BadInput(f"There is no persona “{persona}”. There are: {listed(names.personas)}.")
+        raise BadInput(
+            say(
+                "There is no persona “{persona}”. There are: {listed}.",
+                persona=persona,
+                listed=listed(names.personas),
+            )
+        )
     if engine and engine not in names.engines:
-        raise BadInput(f"There is no engine “{engine}”. There are: {listed(names.engines)}.")
+        raise BadInput(
+            say(
+                "There is no engine “{engine}”. There are: {listed}.",
+                engine=engine,
+                listed=listed(names.engines),
+            )
+        )
     return Participant(engine=engine, persona=persona, model=model_name(model))
 
 
 def _ask(text: str, names: Names) -> Ask:
     prompt, options = take_options(text)
     if not says_something(prompt):
-        raise BadInput("What would you like to ask? Write the question after the mention or `ask`.")
+        raise BadInput(
+            say("What would you like to ask? Write the question after the mention or `ask`.")
+        )
     for name in FOR_TABLES:
         if name in options:
             typed = f"--mode {options[name]}" if name == "order" else f"--{name} …"
-            raise BadInput(f"`{typed}` belongs to a roundtable: `!rt {prompt[:40]} {typed}`.")
+            raise BadInput(
+                say(
+                    "`{typed}` belongs to a roundtable: `!rt {prompt} {typed}`.",
+                    typed=typed,
+                    prompt=prompt[:40],
+                )
+            )
     seat = parse_participant(f"{options.get('as', '')}:{options.get('engine', '')}", names)
     return Ask(
         prompt,
@@ -324,13 +356,23 @@ def parse_table(text: str, names: Names) -> Convene:
     for name in ("engine", "as", "model"):
         if name in options:
             raise BadInput(
-                f"`--{name}` belongs to `!ask`; a roundtable has `--with persona:engine/model,…`."
+                say(
+                    "`--{name}` belongs to `!ask`; a roundtable has "
+                    "`--with persona:engine/model,…`.",
+                    name=name,
+                )
             )
     rounds = options.get("rounds", "0")
     # One digit of any script; more would only be a larger number than there may be.
     one = len(rounds) == 1 and rounds.isdecimal()
     if "rounds" in options and not (one and 1 <= int(rounds) <= MAX_ROUNDS):
-        raise BadInput(f"A roundtable has 1 to {MAX_ROUNDS} rounds, not “{rounds[:40]}”.")
+        raise BadInput(
+            say(
+                "A roundtable has 1 to {max_rounds} rounds, not “{rounds}”.",
+                max_rounds=MAX_ROUNDS,
+                rounds=rounds[:40],
+            )
+        )
     return Convene(
         topic,
         seats=parse_seats(options["with"].split(","), names) if "with" in options else (),
@@ -354,7 +396,12 @@ def parse_seats(entries: Iterable[str], names: Names) -> tuple[Participant, ...]
     entries = [entry for entry in entries if entry.strip()]
     if not MIN_SEATS <= len(entries) <= MAX_SEATS:
         raise BadInput(
-            f"A roundtable has {MIN_SEATS} to {MAX_SEATS} participants; you named {len(entries)}."
+            say(
+                "A roundtable has {min_seats} to {max_seats} participants; you named {count}.",
+                min_seats=MIN_SEATS,
+                max_seats=MAX_SEATS,
+                count=len(entries),
+            )
         )
     return tuple(parse_participant(entry, names) for entry in entries)
 
@@ -375,9 +422,11 @@ def _preset(name: str, names: Names) -> str:
     if name and name not in names.presets:
         alike = get_close_matches(name, names.presets, 1)
         meant = (
-            f"; did you mean `{alike[0]}`?" if alike else f". There are: {listed(names.presets)}."
+            say("; did you mean `{name}`?", name=alike[0])
+            if alike
+            else say(". There are: {listed}.", listed=listed(names.presets))
         )
-        raise BadInput(f"There is no preset “{name[:40]}”{meant}")
+        raise BadInput(say("There is no preset “{name}”{meant}", name=name[:40], meant=meant))
     return name
 
 
@@ -388,8 +437,12 @@ def _own_mode(text: str) -> Mode:
     if word in ("auto", "default"):
         return Mode("")
     raise BadInput(
-        f"`!mode` is one of {listed(MODES)}, or auto; not “{word[:40]}”. "
-        "How a roundtable goes (parallel, blind) is said with it: `!rt topic --mode blind`."
+        say(
+            "`!mode` is one of {listed}, or auto; not “{word}”. How a roundtable goes "
+            "(parallel, blind) is said with it: `!rt topic --mode blind`.",
+            listed=listed(MODES),
+            word=word[:40],
+        )
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge import home, shown
+from bridge import audit, home, shown
 from bridge.asked import AskedActs
 from bridge.asked_commands import Decide, Requests, Revoke
+from bridge.audit_commands import Audit
 from bridge.commands import Context, Help, Home, Intention, RightsShown, Status
 from bridge.forget_acts import ForgetActs
 from bridge.forget_commands import Forget
@@ -21,6 +22,7 @@ from bridge.usage_acts import act_usage
 from bridge.usage_commands import BudgetsShown, Usage
 from core.errors import BadInput
 from core.model import Conversation, Reply
+from core.tongue import say
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
@@ -52,14 +54,27 @@ def do(
             return acts.policy.recalls.act(acts, intention, conversation, message_id)
         case Language():
             return acts.policy.languages.act(acts, intention)
+        case Resend() | Home() | Audit() | Forget():
+            return _ones_own(acts, intention, conversation)
+        case _:
+            raise BadInput(
+                say(
+                    "This is about one thread: type it in one that Moot takes part in, "
+                    "with `!` before it."
+                )
+            )
+
+
+def _ones_own(
+    acts: Acts, intention: Resend | Home | Audit | Forget, conversation: Conversation | None
+) -> Reply | None:
+    """What is for the one who acts alone, wherever it is. Raises as ``do``."""
+    match intention:
         case Resend():
             return resend(acts, conversation)
         case Home():
             return home.asked(acts)
+        case Audit():
+            return audit.act(acts, intention)
         case Forget():
             return ForgetActs(acts).act(intention, conversation)
-        case _:
-            raise BadInput(
-                "This is about one thread: type it in one that Moot takes part in, "
-                "with `!` before it."
-            )

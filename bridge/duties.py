@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bridge.asked_commands import Decide
 from bridge.commands import Mode
 from bridge.languages import Language
+from bridge.recall_commands import MarkIt
 from bridge.team_commands import Team
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ NEEDS: dict[str, Role] = {
     "home": _VIEW,
 }
 
+ALL_VERBS = frozenset(verb.removeprefix("button ") for verb in NEEDS) | {"edit", "allow session"}
+"""What lines of the audit log may be called."""
+
 SETTINGS = frozenset(("language set",))
 """What is set for a whole channel: by approvers where nobody is named as an admin."""
 
@@ -84,36 +88,22 @@ def verb_of(intention: Intention) -> str:
             return f"{intention.topic} {intention.verb}".strip()
         case Decide():
             return "allow" if intention.choice in ("once", "session") else intention.choice
+        case MarkIt():
+            return "mark" if intention.kind else "unmark"
         case Mode():
             return "mode" if intention.mode is None else "mode set"
         case Language():
             return "language" if intention.language is None else "language set"
         case _:
-            return _NAMED.get(type(intention).__name__, type(intention).__name__)
+            named = type(intention).__name__
+            return _NAMED.get(named, named.lower())
 
 
-# Of the others the type says it all.
+# Of most others the type says it.
 _NAMED = {
-    "Ask": "ask",
     "Convene": "roundtable",
-    "Stop": "stop",
-    "Next": "next",
-    "Status": "status",
-    "Context": "context",
     "RightsShown": "permission",
-    "Help": "help",
-    "Requests": "requests",
-    "Revoke": "revoke",
-    "Resume": "resume",
-    "Continue": "continue",
-    "Usage": "usage",
     "BudgetsShown": "budgets",
-    "Recall": "recall",
-    "MarkIt": "mark",
-    "Forget": "forget",
-    "Audit": "audit",
-    "Home": "home",
-    "Resend": "resend",
 }
 
 
