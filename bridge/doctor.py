@@ -24,6 +24,7 @@ from rich.text import Text
 from bridge import pulls
 from bridge.app import DATABASE, names_of
 from bridge.chats import make_chats
+from bridge.heard_words import heard_checks
 from bridge.keeping import keeping_check
 from bridge.limits import engine_check, limit_checks
 from bridge.load import LAST_RESORT, first_usable, load_engines, probe_all, summary_check
@@ -199,12 +200,13 @@ async def _database(path: Path) -> list[Check]:
     records = Records(path, read_only=True)
     try:
         await records.open()
+        more = await records.do(heard_checks)
     except BadSettings as error:
         fix = "Put a backup in its place, or move it away and start empty."
         return [Check("database", ok=False, detail=str(error), fix=fix)]
     finally:
         await records.close()
-    return [Check("database", ok=True, detail=f"{path} can be read")]
+    return [Check("database", ok=True, detail=f"{path} can be read"), *more]
 
 
 def _sqlite() -> Check:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.asked import AskedActs
 from bridge.commands import Help, RightsShown, Status
+from bridge.heard_words import say_heard
 from bridge.line import say_line
 from bridge.rights import Rights, rights_of, say_lowered, say_rights, say_short
 from bridge.team_commands import WORDS
@@ -31,7 +32,8 @@ def status(acts: Acts, conversation: Conversation | None) -> Reply:
     told += say_line(acts.policy.line(), here)
     resting = resting_text(parked.resting(acts.now), acts.now)
     waits = AskedActs(acts).waits(conversation)
-    more = (told, say_short(_rights(acts)), waits, resting, acts.policy.memory())
+    listens = say_heard(acts.now)
+    more = (told, say_short(_rights(acts)), waits, resting, acts.policy.memory(), listens)
     return Reply("\n\n".join(filter(None, more)))
 
 
