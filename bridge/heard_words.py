@@ -54,7 +54,7 @@ def _last(event_at: float) -> str:
     if event_at:
         return f"last event {_utc(event_at)}"
     return (
-        "no event yet: mention Moot in a channel that it is in; if nothing comes, look at the event "
+        "no event yet: mention Moot where it is a member; if nothing comes, look at the event "
         "subscriptions (Slack) or the Message Content intent (Discord)"
     )
 
