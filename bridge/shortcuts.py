@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge.commands import Ask, says_something
+from bridge.doorkeeping import admits
 from bridge.starting import begin
 from bridge.team_acts import TeamActs
 from bridge.team_commands import Team
 from core.errors import BadInput
 from core.markup.measure import well_formed
 from core.model import Conversation, ConversationKey, Field, Form, Reply, Said
-from core.records import messages, pointed, turns
+from core.records import history, messages, pointed, turns
 from core.redact import redact
 from core.tongue import say
 from core.words import literal
@@ -176,9 +177,7 @@ def _taken_in(acts: Acts, conversation: Conversation, message_id: str) -> int:
         attachments=tuple(
             replace(one, name=redact(well_formed(one.name))) for one in said.attachments
         ),
-        admitted=acts.door.allows(said.author, conversation.key),
+        admitted=admits(acts.door, said.author, conversation.key),
     )
-    if not clean.admitted:  # as with a thread's history: words are read, files are not fetched
-        clean = replace(clean, attachments=())
-    messages.add_history(conversation.id, conversation.key.chat, [clean])
+    history.add_history(conversation.id, conversation.key.chat, [clean], pointed_at=True)
     return pointed.message_at(conversation, message_id)

@@ -28,12 +28,15 @@ def take_in(conversation_id: int, chat: str, said: Iterable[Said]) -> tuple[Miss
     return tuple(missing)
 
 
-def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
+def add_history(
+    conversation_id: int, chat: str, said: Iterable[Said], *, pointed_at: bool = False
+) -> None:
     """Write a thread's earlier messages; those known already stay as they are.
 
     What was deleted after the platform was asked for them is not taken in, nor is what was
-    forgotten here. Our own posts are an agent's words where the rows that they came from are lost;
-    of those that are not, and of what only told how things stand, nothing is written.
+    forgotten here, nor files of people who may not use Moot. Our own posts are an agent's words
+    where the rows that they came from are lost; of those that are not, and of what only told how
+    things stand, nothing is written unless somebody ``pointed_at`` it.
     """
     key = get_conversation(conversation_id).key
     for item in said:
@@ -42,7 +45,7 @@ def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
         late = is_forgotten(conversation_id, author, item.sent_at)
         if item.gone or late or is_gone(key, item.message_id):
             continue
-        if ours and (is_notice(item.text) or _posted(item.message_id)):
+        if ours and not (pointed_at or _speaks(item)):
             continue
         if MessageRow.get_or_none(
             (MessageRow.conversation == conversation_id)
@@ -60,10 +63,14 @@ def add_history(conversation_id: int, chat: str, said: Iterable[Said]) -> None:
             admitted=item.admitted,
         )
         indexing.put(row.id)
-        if item.admitted:
-            files.note(conversation_id, row.id, item.attachments)
+        kind = item.author.kind
+        files.note_said(
+            conversation_id, row.id, item.attachments, admitted=item.admitted, author_kind=kind
+        )
 
 
-def _posted(message_id: str) -> bool:
-    """Whether the outbox knows a post of ours: what it told stands in other rows."""
-    return OutboxRow.select().where(OutboxRow.message_id == message_id).exists()
+def _speaks(post: Said) -> bool:
+    """Whether a post of ours is somebody's word that stands nowhere else: not in the outbox."""
+    if not post.text or is_notice(post.text):
+        return False
+    return not OutboxRow.select().where(OutboxRow.message_id == post.message_id).exists()
