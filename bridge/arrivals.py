@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.access import Door
+from bridge.doorkeeping import admits
 from bridge.duties import Role
 from core.markup.measure import well_formed
 from core.model import ChatEvent, Conversation, Reply
-from core.records import closed, heard, messages, places
+from core.records import closed, heard, history, messages, places
+from core.redact import redact
 from core.tongue import say
 
 if TYPE_CHECKING:
@@ -35,6 +37,26 @@ def in_unicode(event: ChatEvent) -> ChatEvent:
     author = replace(event.author, name=well_formed(event.author.name))
     text = well_formed(event.text)
     return replace(event, text=text, author=author, values=values, attachments=files)
+
+
+def take_quoted(event: ChatEvent, conversation: Conversation, door: Door) -> None:
+    """What a question replies to stands before it, with its files if its author may use Moot.
+
+    "What is in this picture?" is no question without the picture.
+    """
+    if event.quoted is None:
+        return
+    one = event.quoted
+    clean = replace(
+        one,
+        author=replace(one.author, name=well_formed(one.author.name)),
+        text=redact(well_formed(one.text)),
+        attachments=tuple(
+            replace(file, name=redact(well_formed(file.name))) for file in one.attachments
+        ),
+        admitted=admits(door, one.author, event.key),
+    )
+    history.add_history(conversation.id, event.key.chat, (clean,))
 
 
 def note_place(event: ChatEvent, now: float) -> bool:

@@ -17,7 +17,14 @@ from bridge import beside, recalls, shortcuts, terminals
 from bridge.access import Door
 from bridge.acts import Acts
 from bridge.answers import FORM as ANSWER_FORM
-from bridge.arrivals import bare_word, in_unicode, is_too_late, note_place, words_matter
+from bridge.arrivals import (
+    bare_word,
+    in_unicode,
+    is_too_late,
+    note_place,
+    take_quoted,
+    words_matter,
+)
 from bridge.asked import AskedActs, asks_no_more, filled_in
 from bridge.bots import ask_for_bot, is_addressed
 from bridge.buttons import press
@@ -42,7 +49,7 @@ from bridge.secrets import reply_without_secrets, without_secrets
 from bridge.starting import begin
 from core.errors import BadInput, NotAllowed
 from core.model import ChatEvent, Conversation, Reply, Step
-from core.records import changes, erasure, heard, messages, places, turns
+from core.records import changes, erasure, heard, messages, places, quoted, turns
 from core.records.thread import CannotWrite, Records
 from core.tongue import say, speaking, to_say
 
@@ -259,6 +266,7 @@ class _Taken:
             if news:
                 remind(self.acts, conversation, event.text, queued=False)
             return
+        take_quoted(event, conversation, self.intake.door)
         message_id, news = messages.add_event(
             conversation.id, event, addressed=True, admitted=allowed
         )
@@ -301,6 +309,7 @@ class _Taken:
         message_id = messages.change_text(
             event.key, event.message_id, event.text, self.now, event.attachments
         )
+        quoted.change_copies(event, self.now)
         turn = turns.of_prompt(message_id) if message_id else None
         if not message_id or turn is None or not self.intake.door.allows(event.author, event.key):
             return
@@ -324,8 +333,9 @@ class _Taken:
             message_id = messages.remove(event.key, event.message_id, self.now)
         if message_id is None:
             changes.note_gone(event.key, event.message_id, self.now)
-        else:
-            for turn in turns.withdraw_prompt(message_id, self.now):
+            return
+        for gone in (message_id, *quoted.erase_copies(event, self.now)):
+            for turn in turns.withdraw_prompt(gone, self.now):
                 self.acts.unquote(turn)
                 asks_no_more(self.acts, turn)
 

@@ -29,10 +29,12 @@ ELSEWHERE = "its address is none of Discord's, so I do not fetch it"
 
 
 def attachments(message: Any) -> tuple[Attachment, ...]:
-    """The files of a message itself; those of a message it forwards belong elsewhere.
+    """The files of a message, with those of a message that it forwards: who forwards brings them.
 
     An id says where to look when the address has run out: channel, message and file.
     """
+    files = list(message.attachments)
+    files += [file for snapshot in message.message_snapshots for file in snapshot.attachments]
     return tuple(
         Attachment(
             id=f"{message.channel.id}/{message.id}/{file.id}",
@@ -42,7 +44,7 @@ def attachments(message: Any) -> tuple[Attachment, ...]:
             url=file.url,
             voice=file.is_voice_message(),
         )
-        for file in message.attachments
+        for file in files
     )
 
 
@@ -74,7 +76,9 @@ async def _look_up(client: discord.Client, attachment: Attachment) -> str:
             told = await place.fetch_message(int(message))
     except ChatUnsure as error:
         raise ChatBusy(PAUSE_S, str(error)) from error
-    return next((one.url for one in told.attachments if str(one.id) == file), "")
+    files = list(told.attachments)
+    files += [one for snapshot in told.message_snapshots for one in snapshot.attachments]
+    return next((one.url for one in files if str(one.id) == file), "")
 
 
 async def _fetch(

@@ -163,7 +163,16 @@ class Receiver:
         place = await asking.place(message.channel, message.channel.id, _guild_of(message))
         hook = bool(message.webhook_id)
         author = await asking.author(message.author, place, webhook=hook)
-        return events.message_event(message, place, me, author)
+        event = events.message_event(message, place, me, author)
+        if event is None or not event.reply_to or not (event.mentions_us or event.direct):
+            return event
+        replied = message.reference.resolved if message.reference else None
+        if not isinstance(replied, discord.Message):
+            return event
+        hook = bool(replied.webhook_id)
+        author = await asking.author(replied.author, place, webhook=hook)
+        ours = replied.author.id == me.user_id
+        return replace(event, quoted=None if ours else events.said(replied, me, author))
 
     async def _edit_event(
         self, message: discord.Message, before: discord.Message | None, me: Me

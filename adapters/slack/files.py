@@ -11,6 +11,7 @@ import aiohttp
 import structlog
 
 from adapters.slack.api import DEFAULT_RETRY_AFTER_S, Api, retry_after
+from adapters.slack.text import files_of
 from core.bounded import CHUNK, bounded
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Attachment
@@ -36,10 +37,13 @@ ELSEWHERE = "it is kept outside of Slack, so I cannot fetch it"
 
 
 def attachments(message: Json) -> tuple[Attachment, ...]:
-    """PURE: the files of a message; those that were deleted or hidden are left out."""
+    """PURE: the files of a message, with those of a message that it shares.
+
+    Those that were deleted or hidden are left out. Who shares a message brings its files.
+    """
     return tuple(
         _attachment(file)
-        for file in message.get("files") or ()
+        for file in files_of(message)
         if file.get("id") and file.get("mode") not in NOT_KEPT
     )
 

@@ -122,9 +122,19 @@ def raw_text(message: Mapping[str, Any]) -> str:
     """
     text = own_text(message)
     below = [a for a in message.get("attachments") or () if not text or a.get("is_share")]
-    names = [str(f.get("name") or f.get("title") or "unnamed") for f in message.get("files") or ()]
+    names = [str(f.get("name") or f.get("title") or "unnamed") for f in files_of(message)]
     files = [f"[attached file: {_escape(one_line(name, FILE_MAX_CHARS))}]" for name in names]
     return "\n".join(p for p in (text, *map(_attachment, below), *files) if p)
+
+
+def files_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What Slack tells of the files of a message and of what it shares, each once."""
+    found: dict[str, Mapping[str, Any]] = {}
+    shared = [a for a in message.get("attachments") or () if a.get("is_share")]
+    for one in (message, *shared):
+        for file in one.get("files") or ():
+            found.setdefault(str(file.get("id") or file.get("name")), file)
+    return list(found.values())
 
 
 def _escape(text: str) -> str:

@@ -104,6 +104,7 @@ class ChatEvent:
             While a ``command`` is typed (``complete`` events), ``values["option"]`` is the one that
             ``text`` was typed for: the reply's ``options`` are offered.
         missed: it comes out of the place's history: nobody heard it when it happened.
+        quoted: the message that this one replies to, where the platform brings it along.
         target: the message that a ``shortcut`` was used on; ``command`` names the shortcut
             (``ask`` or ``branch``). A ``home`` event asks for what a person's home page shows: the
             reply to it; ``text`` is the action of a button that was pressed there.
@@ -131,6 +132,7 @@ class ChatEvent:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     missed: bool = False
     target: Said | None = None
+    quoted: Said | None = None
     outside: bool = False
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.model import Attachment
+from core.model import Attachment, ChatEvent, Said
 from core.records.prepared import Prepared
-from core.records.tables import AttachmentRow
+from core.records.tables import AttachmentRow, ConversationRow
 
 MOST = 200  # of the newest ones of a conversation that are looked at
 
@@ -60,6 +60,21 @@ def note(conversation_id: int, message_id: int, attachments: Iterable[Attachment
                 url=one.url,
                 voice=one.voice,
             )
+
+
+def note_event(
+    conversation_id: int, message_id: int, said: ChatEvent | Said, *, admitted: bool
+) -> None:
+    """As ``note``, of those whose files are fetched: who may use Moot, and the space's own bots.
+
+    What a bot posts (a screenshot of a failed test) is data like its words; in a channel that is
+    shared with others it may be a stranger's.
+    """
+    if not said.attachments:
+        return
+    bot = said.author.kind == "bot" and not ConversationRow.get_by_id(conversation_id).shared
+    if admitted or bot:
+        note(conversation_id, message_id, said.attachments)
 
 
 def keep_only(message_id: int, attachments: Iterable[Attachment]) -> None:

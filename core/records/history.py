@@ -63,10 +63,7 @@ def add_history(
             admitted=item.admitted,
         )
         indexing.put(row.id)
-        kind = item.author.kind
-        files.note_said(
-            conversation_id, row.id, item.attachments, admitted=item.admitted, author_kind=kind
-        )
+        files.note_event(conversation_id, row.id, item, admitted=item.admitted)
 
 
 def _speaks(post: Said) -> bool:

@@ -125,7 +125,7 @@ def add_event(
     News is a first delivery, or a second one that names us where the first was not addressed: some
     workspaces send a mention as two events, and either may come alone. A repeat of what somebody
     said to the table does not become a question once the table is over. Not ``admitted`` is what
-    nobody waits for: its author may not use Moot, and its files are not fetched.
+    nobody waits for: its author may not use Moot, and a person's files are not fetched.
     """
     found = _same_message.first(
         event_id=event.event_id, conversation=conversation_id, platform_id=event.message_id
@@ -137,8 +137,8 @@ def add_event(
             MessageRow.change(found.id, addressed=True)
         if found.event_id is None and not _by_event.first(event_id=event.event_id):
             MessageRow.change(found.id, event_id=event.event_id, admitted=admitted)
-        if admitted and found.deleted_at is None:
-            files.note(conversation_id, found.id, event.attachments)
+        if found.deleted_at is None:
+            files.note_event(conversation_id, found.id, event, admitted=admitted)
         return found.id, news
     row = MessageRow.create(
         conversation=conversation_id,
@@ -153,8 +153,7 @@ def add_event(
         admitted=admitted,
     )
     indexing.put(row.id)
-    if admitted:
-        files.note(conversation_id, row.id, event.attachments)
+    files.note_event(conversation_id, row.id, event, admitted=admitted)
     return row.id, True
 
 
