@@ -77,6 +77,7 @@ class Hello:
             guide.unheard_reply,
         )
         found.append(Check("reply without a mention", ok=True, detail="heard"))
+        found.append(await self._react(mention))
         await self._post(key, "That was it: we can talk. Once Moot runs, I answer questions here.")
         return mention, found
 
@@ -112,6 +113,15 @@ class Hello:
             return Check("history", ok=False, detail=str(error), fix=fix)
         ok = bool(said)
         return Check("history", ok, "the thread can be read" if ok else "the thread reads empty")
+
+    async def _react(self, mention: ChatEvent) -> Check:
+        """A reaction under the first mention: how a question stands is shown by one."""
+        try:
+            await self._chat.react(mention.key, mention.message_id, "done")
+        except MootError as error:
+            fix = "questions show no reactions until that is put right; all else works"
+            return Check("reaction", ok=False, detail=str(error), fix=fix)
+        return Check("reaction", ok=True, detail="see your first message (or the scope above)")
 
 
 def _is_mention(event: ChatEvent) -> bool:
