@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from core.errors import BadInput
 from core.model import Asked, AskedQuestion, Field, FieldKind, Form
+from core.tongue import say
 from core.words import literal
 
 FORM = "answer"
@@ -18,8 +19,12 @@ Values = Mapping[str, tuple[str, ...]]
 
 def how_to_answer(asked: Asked) -> str:
     """What to type where no form can be shown."""
-    lines = " with a line for each question" if len(asked.request.questions) > 1 else ""
-    return f"type `!answer {asked.id} …`{lines}: numbers of options, or your own words."
+    lines = say(" with a line for each question") if len(asked.request.questions) > 1 else ""
+    return say(
+        "type `!answer {id} …`{lines}: numbers of options, or your own words.",
+        id=asked.id,
+        lines=lines,
+    )
 
 
 def answer_form(asked: Asked) -> Form | None:
@@ -30,7 +35,7 @@ def answer_form(asked: Asked) -> Form | None:
     fields: list[Field] = []
     both = 2 * len(questions) <= MAX_FIELDS
     for at, question in enumerate(questions):
-        label = " ".join(question.text.split())[:45] or f"Question {at + 1}"
+        label = " ".join(question.text.split())[:45] or say("Question {at}", at=at + 1)
         options = tuple(
             (str(number), " ".join(f"{number} = {name}".split())[:75])
             for number, (name, _) in enumerate(question.options, 1)
@@ -38,12 +43,14 @@ def answer_form(asked: Asked) -> Form | None:
         if options and both:
             kind: FieldKind = "choices" if question.several else "choice"
             fields.append(Field(f"pick{at}", label, kind, options=options, optional=True))
-            words = Field(f"text{at}", "Or in your own words", "paragraph", optional=True)
+            words = Field(f"text{at}", say("Or in your own words"), "paragraph", optional=True)
         else:
-            hint = "Numbers of the options, or your own words" if options else ""
+            hint = say("Numbers of the options, or your own words") if options else ""
             words = Field(f"text{at}", label, "paragraph", optional=True, hint=hint)
         fields.append(words)
-    return Form(FORM, f"Answer #{asked.id}"[:24], "Send", tuple(fields), str(asked.id))
+    return Form(
+        FORM, say("Answer #{id}", id=asked.id)[:24], say("Send"), tuple(fields), str(asked.id)
+    )
 
 
 def read_answers(asked: Asked, values: Values) -> tuple[tuple[str, ...], ...]:
@@ -63,7 +70,7 @@ def read_answers(asked: Asked, values: Values) -> tuple[tuple[str, ...], ...]:
         words = one_answer(question, written) if written else ()
         answers.append((*picked, *words))
     if not any(answers):
-        raise BadInput("Pick something, or write an answer.")
+        raise BadInput(say("Pick something, or write an answer."))
     return tuple(answers)
 
 
@@ -79,8 +86,13 @@ def typed_answers(asked: Asked, text: str) -> tuple[tuple[str, ...], ...]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) != len(questions):
         raise BadInput(
-            f"#{asked.id} asks {len(questions)} questions, and {len(lines)} lines answer them: "
-            f"{how_to_answer(asked)}"
+            say(
+                "#{id} asks {count} questions, and {count2} lines answer them: {how_to_answer}",
+                id=asked.id,
+                count=len(questions),
+                count2=len(lines),
+                how_to_answer=how_to_answer(asked),
+            )
         )
     return tuple(one_answer(q, line) for q, line in zip(questions, lines, strict=True))
 
@@ -99,14 +111,18 @@ def one_answer(question: AskedQuestion, text: str) -> tuple[str, ...]:
     numbers = list(dict.fromkeys(int(n) for n in re.findall(r"[0-9]+", text)))
     if all(0 < n <= len(names) for n in numbers):
         if not question.several and len(numbers) > 1:
-            raise BadInput(f"Only one can be picked: {_options(names)}.")
+            raise BadInput(say("Only one can be picked: {options}.", options=_options(names)))
         return tuple(names[n - 1] for n in numbers)
     if named:
         return (named,)
     wrong = ", ".join(str(n) for n in numbers if not 0 < n <= len(names))
     raise BadInput(
-        f"There is no option {wrong}. There are: {_options(names)}. "
-        "If the number itself is your answer, put a word with it."
+        say(
+            "There is no option {wrong}. There are: {options}. If the number itself is your "
+            "answer, put a word with it.",
+            wrong=wrong,
+            options=_options(names),
+        )
     )
 
 

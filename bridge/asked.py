@@ -23,6 +23,7 @@ from core.model import (
 )
 from core.records import asked as rows
 from core.records import messages, turns
+from core.tongue import say, to_say
 from core.turns import asked as posts
 from core.turns.rounds import show_header
 from core.words import literal
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bridge.acts import Acts
 
 _PRESSED = re.compile(r"([0-9]{1,9}):(once|session|deny|form|o([0-9]{1,2}))")
-NOT_HERE = "There is no request #{number} here. `!requests` lists what waits."
+NOT_HERE = to_say("There is no request #{number} here. `!requests` lists what waits.")
 
 
 class AskedActs:
@@ -64,25 +65,28 @@ class AskedActs:
         """A button under a request. Raises as ``act``."""
         match = _PRESSED.fullmatch(argument)
         if match is None:
-            raise BadInput("This button is from another version of Moot.")
+            raise BadInput(say("This button is from another version of Moot."))
         number, verb, option = int(match[1]), match[2], match[3]
         asked = self._find(number, messages.find_conversation(self._event.key))
         if verb == "form":
             self._may_decide(asked)
             self._still(asked)
-            return Reply(f"To answer, {how_to_answer(asked)}", form=answer_form(asked))
+            return Reply(
+                say("To answer, {how_to_answer}", how_to_answer=how_to_answer(asked)),
+                form=answer_form(asked),
+            )
         if option is None:
             return self._decide(asked, Ruling(verb))  # type: ignore[arg-type]
         questions = asked.request.questions
         if not questions or int(option) >= len(questions[0].options):
-            raise BadInput("This button is from another version of Moot.")
+            raise BadInput(say("This button is from another version of Moot."))
         picked = questions[0].options[int(option)][0]
         return self._decide(asked, Ruling("answer", answers=((picked,),)))
 
     def form(self, number: str, values: Values) -> Reply | None:
         """A form with answers that was sent. Raises as ``act``."""
         if not number.isdecimal():
-            raise BadInput("This form is from another version of Moot.")
+            raise BadInput(say("This form is from another version of Moot."))
         asked = self._find(int(number), messages.find_conversation(self._event.key))
         answers = read_answers(asked, values)
         return self._decide(asked, Ruling("answer", answers=answers))
@@ -95,18 +99,27 @@ class AskedActs:
         self._still(asked)
         question = asked.request.kind == "question"
         if question and wanted.choice in ("once", "session"):
-            raise BadInput(f"#{asked.id} is a question: {how_to_answer(asked)}")
-        if not question and wanted.choice == "answer":
             raise BadInput(
-                f"#{asked.id} asks for leave: `!allow {asked.id}` or `!deny {asked.id}`."
+                say(
+                    "#{id} is a question: {how_to_answer}",
+                    id=asked.id,
+                    how_to_answer=how_to_answer(asked),
+                )
             )
+        if not question and wanted.choice == "answer":
+            raise BadInput(say("#{id} asks for leave: `!allow {id}` or `!deny {id}`.", id=asked.id))
         if wanted.choice == "session" and not posts.offers_session(asked):
             raise BadInput(
-                f"#{asked.id} cannot be allowed for a session, only once: `!allow {asked.id}`."
+                say("#{id} cannot be allowed for a session, only once: `!allow {id}`.", id=asked.id)
             )
         if wanted.choice == "answer":
             if not wanted.text:
-                raise BadInput(f"What is the answer? To give it, {how_to_answer(asked)}")
+                raise BadInput(
+                    say(
+                        "What is the answer? To give it, {how_to_answer}",
+                        how_to_answer=how_to_answer(asked),
+                    )
+                )
             ruling = Ruling("answer", answers=typed_answers(asked, wanted.text))
         else:
             ruling = Ruling(wanted.choice, note=wanted.text[:1_000])
@@ -125,10 +138,17 @@ class AskedActs:
             return alone, replace(wanted, number=alone.id)
         waits = self.waits(conversation)
         if not waits:
-            raise BadInput("Nothing waits here for a decision.")
+            raise BadInput(say("Nothing waits here for a decision."))
         verb = {"once": "allow", "session": "allow"}.get(wanted.choice, wanted.choice)
         some = rows.waiting_in(self._here(conversation))[0].id
-        raise BadInput(f"Say which one, for example `!{verb} {some}`.\n\n{waits}")
+        raise BadInput(
+            say(
+                "Say which one, for example `!{verb} {some}`.\n\n{waits}",
+                verb=verb,
+                some=some,
+                waits=waits,
+            )
+        )
 
     def _decide(self, asked: Asked, ruling: Ruling) -> Reply | None:
         """The one place where a person decides. The first one counts."""
@@ -138,7 +158,7 @@ class AskedActs:
         by_key = f"{self._event.key.chat}:{author.id}"
         ruling = replace(ruling, by_key=by_key, by=author.name)
         if ruling.state == "session" and not posts.offers_session(asked):
-            raise BadInput(f"#{asked.id} cannot be allowed for a session, only once.")
+            raise BadInput(say("#{id} cannot be allowed for a session, only once.", id=asked.id))
         settled = posts.settle(asked, ruling, acts.voice, acts.now)
         if settled is None:
             self._still(_again(asked))
@@ -170,7 +190,13 @@ class AskedActs:
 
     def _still(self, asked: Asked) -> None:
         if asked.state != "waiting":
-            raise BadInput(f"#{asked.id} does not wait any more. {posts.outcome(asked)}")
+            raise BadInput(
+                say(
+                    "#{id} does not wait any more. {outcome}",
+                    id=asked.id,
+                    outcome=posts.outcome(asked),
+                )
+            )
 
     def _find(self, number: int, conversation: Conversation | None) -> Asked:
         """The request, if this is where it may be seen: its thread, or its channel.
@@ -179,7 +205,7 @@ class AskedActs:
         """
         asked = rows.find(number)
         if asked is None:
-            raise BadInput(NOT_HERE.format(number=number))
+            raise BadInput(say(NOT_HERE, number=number))
         there = messages.get_conversation(asked.conversation_id)
         if conversation is not None and conversation.id == there.id:
             return asked
@@ -190,7 +216,7 @@ class AskedActs:
             there.key.channel,
         )
         if not same or there.apart:
-            raise BadInput(NOT_HERE.format(number=number))
+            raise BadInput(say(NOT_HERE, number=number))
         return asked
 
     # --- lists -------------------------------------------------------------------------------
@@ -215,16 +241,21 @@ class AskedActs:
             return ""
         there = messages.get_conversation(asked.conversation_id)
         address = self._acts.policy.ground.address(there.key, "")
-        return f" ([its thread]({address}))" if address else ""
+        return say(" ([its thread]({address}))", address=address) if address else ""
 
     def _list(self, conversation: Conversation | None) -> str:
         here = self._here(conversation)
         grants = rows.grants_in(here)
-        text = self.waits(conversation) or "Nothing waits here for a decision."
+        text = self.waits(conversation) or say("Nothing waits here for a decision.")
         if grants:
             allowed = [
-                f"- **{g.id}** {literal(g.persona or g.engine)}: {literal(g.label, 120)} "
-                f"(by {literal(g.by)}); `!revoke {g.id}` ends it"
+                say(
+                    "- **{id}** {persona}: {label} (by {by}); `!revoke {id}` ends it",
+                    id=g.id,
+                    persona=literal(g.persona or g.engine),
+                    label=literal(g.label, 120),
+                    by=literal(g.by),
+                )
                 for g in grants
             ]
             text += "\n\n" + "\n".join(["Allowed for the session:", *allowed])
@@ -235,17 +266,28 @@ class AskedActs:
         acts.door.check_decides(self._event.author, self._event.key)
         grants = rows.grants_in(self._here(conversation))
         if not grants:
-            raise BadInput("Nothing is allowed for a session here.")
+            raise BadInput(say("Nothing is allowed for a session here."))
         if not number and len(grants) > 1:
-            raise BadInput(f"Say which one, for example `!revoke {grants[0].id}`: `!requests`.")
+            raise BadInput(
+                say("Say which one, for example `!revoke {id}`: `!requests`.", id=grants[0].id)
+            )
         found = next((g for g in grants if g.id == number or not number), None)
         if found is None or not rows.revoke(found.id, acts.now):
-            raise BadInput(f"Nothing is allowed here by the number {number}. `!requests` lists it.")
+            raise BadInput(
+                say(
+                    "Nothing is allowed here by the number {number}. `!requests` lists it.",
+                    number=number,
+                )
+            )
         acts.touch(f"grant {found.id}", "revoke")
         label, who = literal(found.label, 120), literal(self._event.author.name)
         return Reply(
-            f"Revoked by {who}: {label}. It is asked again from now on; a run that is under way "
-            "may still use it until it ends (`!stop` ends it)."
+            say(
+                "Revoked by {who}: {label}. It is asked again from now on; a run that is under "
+                "way may still use it until it ends (`!stop` ends it).",
+                who=who,
+                label=label,
+            )
         )
 
 
@@ -275,7 +317,7 @@ def asks_no_more(acts: Acts, turn: Turn) -> None:
     """
     if not rows.waiting_of_turn(turn.id):
         return
-    why = "the question was deleted"
+    why = say("the question was deleted")
     if turns.end_turn(turn.id, "cancelled", why, acts.now):
         acts.stopped.append(turn.id)
     posts.withdraw_turn(turn.id, why, acts.voice, acts.now)

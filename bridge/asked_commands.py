@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import BadInput
+from core.tongue import say
 from core.words import literal
 
 WORDS = {
@@ -63,8 +64,12 @@ def parse_asked(word: str, text: str) -> AskedIntention:
         case "allow":
             if rest.lower() not in ("", "it", "once", *_SESSION):
                 raise BadInput(
-                    f"`!allow {shown}` allows it once, `!allow {shown} session` for this session; "
-                    f"not “{literal(rest, 40)}”."
+                    say(
+                        "`!allow {shown}` allows it once, `!allow {shown} session` for this "
+                        "session; not “{rest}”.",
+                        shown=shown,
+                        rest=literal(rest, 40),
+                    )
                 )
             return Decide(number, "session" if rest.lower() in _SESSION else "once")
         case "deny":
@@ -74,14 +79,20 @@ def parse_asked(word: str, text: str) -> AskedIntention:
         case "requests":
             if rest:
                 raise BadInput(
-                    "`!requests` lists what waits and what is allowed, `!requests N` shows one "
-                    f"whole; not “{literal(rest, 40)}”."
+                    say(
+                        "`!requests` lists what waits and what is allowed, `!requests N` shows one "
+                        "whole; not “{rest}”.",
+                        rest=literal(rest, 40),
+                    )
                 )
             return Requests(number)
         case _:
             if rest:
                 raise BadInput(
-                    "`!revoke N` ends what was allowed for a session (`!requests` lists it); "
-                    f"not “{literal(rest, 40)}”."
+                    say(
+                        "`!revoke N` ends what was allowed for a session (`!requests` lists it); "
+                        "not “{rest}”.",
+                        rest=literal(rest, 40),
+                    )
                 )
             return Revoke(number)

@@ -18,6 +18,7 @@ from core.errors import BadInput
 from core.model import Button, Conversation, Reply
 from core.records import forgetting, outbox, turns
 from core.records.thread import Records
+from core.tongue import say, say_many, to_say
 from core.turns.asked import withdraw_turn
 from core.words import literal
 
@@ -26,21 +27,21 @@ if TYPE_CHECKING:
 
 VERB = "forget"
 _PRESSED = re.compile(r"(message|thread|person):([^\s]{1,70})")
-NOT_YOURS = (
+NOT_YOURS = to_say(
     "There is no such message that you may have forgotten: it must be yours, or an answer to you. "
     "For those of others ask somebody whom `[access] approvers` in moot.toml names."
 )
-NOT_YOUR_THREAD = (
+NOT_YOUR_THREAD = to_say(
     "A thread is forgotten by whoever began it, or by somebody whom `[access] approvers` in "
     "moot.toml names. `!forget me` forgets what you said yourself."
 )
-NOT_THEIRS = (
+NOT_THEIRS = to_say(
     "What somebody else said is forgotten by themselves (`!forget me`), or by somebody whom "
     "`[access] approvers` in moot.toml names."
 )
-ONLY_HERE = "The chat itself keeps its messages: delete them there, too."
-NOTHING = "There is nothing that stands of it: it was forgotten already, or never kept."
-UNDER_WAY = (
+ONLY_HERE = to_say("The chat itself keeps its messages: delete them there, too.")
+NOTHING = to_say("There is nothing that stands of it: it was forgotten already, or never kept.")
+UNDER_WAY = to_say(
     "much is to be erased, and some of it can still be found for a while. Moot goes on with it, "
     "after a restart too. Press the button again in a minute: it says whether anything is left."
 )
@@ -117,13 +118,18 @@ class ForgetActs:
         self._check(target)
         ids = target.ids
         if not ids:
-            raise BadInput(NOTHING)
+            raise BadInput(say(NOTHING))
         if len(ids) == 1:
             return Reply(self._forget(target, ids))
-        label = f"Erase {len(ids):,} messages"
+        label = say("Erase {count:,} messages", count=len(ids))
         return Reply(
-            f"{self._named(target)}: **{len(ids):,} messages** would be erased from Moot, with "
-            f"everything made of them. {ONLY_HERE} This cannot be undone.",
+            say(
+                "{named}: **{count:,} messages** would be erased from Moot, with everything made "
+                "of them. {only_here} This cannot be undone.",
+                named=self._named(target),
+                count=len(ids),
+                only_here=say(ONLY_HERE),
+            ),
             (Button(f"{VERB}:{target.of}:{target.which}", label, "danger"),),
         )
 
@@ -131,15 +137,15 @@ class ForgetActs:
         """The button under such a question. Raises as ``act``."""
         match = _PRESSED.fullmatch(argument)
         if match is None or (match[1] != "person" and not match[2].isdecimal()):
-            raise BadInput("This button is from another version of Moot.")
+            raise BadInput(say("This button is from another version of Moot."))
         target = Target(match[1], match[2])  # type: ignore[arg-type]
         self._check(target)
         ids = target.ids
         if not ids:
-            raise BadInput(NOTHING)
+            raise BadInput(say(NOTHING))
         told = self._forget(target, ids)
         if self._rest:
-            self._acts.look = Hiding(self._rest, told, f"{self._named(target)}: {UNDER_WAY}")
+            self._acts.look = Hiding(self._rest, told, f"{self._named(target)}: {say(UNDER_WAY)}")
         else:
             close(self._acts, told)
         return Reply(told)
@@ -157,12 +163,12 @@ class ForgetActs:
             case "reply":
                 replied = self._acts.event.reply_to
                 if not replied:
-                    raise BadInput(f"Which message? {USAGE}.")
+                    raise BadInput(say("Which message? {usage}.", usage=say(USAGE)))
                 number = forgetting.at_address(self._key, [replied], self._key.channel)
                 return Target("message", str(number))
             case "thread":
                 if conversation is None:
-                    raise BadInput("Type `!forget thread` in the thread that is meant.")
+                    raise BadInput(say("Type `!forget thread` in the thread that is meant."))
                 return Target("thread", str(conversation.id))
             case "me":
                 return Target("person", self._me)
@@ -187,16 +193,16 @@ class ForgetActs:
                     self._key.space,
                 )
                 if not whose or not (whose == self._me or (approver and near)):
-                    raise BadInput(NOT_YOURS)
+                    raise BadInput(say(NOT_YOURS))
             case "thread":
                 begun = forgetting.begun_by(int(target.which))
                 here = forgetting.is_in(int(target.which), self._key)
                 if not here or not (begun == self._me or approver):
-                    raise BadInput(NOT_YOUR_THREAD)
+                    raise BadInput(say(NOT_YOUR_THREAD))
             case "person":
                 same = target.which.startswith(f"{self._key.chat}:")
                 if target.which != self._me and not (approver and same):
-                    raise BadInput(NOT_THEIRS)
+                    raise BadInput(say(NOT_THEIRS))
 
     # --- doing it ----------------------------------------------------------------------------
 
@@ -211,7 +217,7 @@ class ForgetActs:
             case "person":
                 done = forgetting.forget_person(target.which, now, at, ids)
         acts.touch(f"{target.of} {target.which}", VERB)
-        why = f"forgotten by {acts.event.author.name}"
+        why = say("forgotten by {name}", name=acts.event.author.name)
         for turn_id in done.turns:
             if turns.end_turn(turn_id, "cancelled", why, now):
                 acts.stopped.append(turn_id)
@@ -219,16 +225,24 @@ class ForgetActs:
             acts.owes = True
         acts.gone = True
         self._rest = done.rest
-        many = f"{done.count:,} messages were" if done.count != 1 else "1 message was"
-        return f"🧹 {self._named(target)}: {many} erased from Moot. {ONLY_HERE}"
+        return say_many(
+            "🧹 {named}: {count} message was erased from Moot. {only_here}",
+            "🧹 {named}: {count:,} messages were erased from Moot. {only_here}",
+            done.count,
+            named=self._named(target),
+            only_here=say(ONLY_HERE),
+        )
 
     def _named(self, target: Target) -> str:
         match target.of:
             case "message":
-                return f"Message #{target.which}"
+                return say("Message #{which}", which=target.which)
             case "thread":
-                return "This thread"
+                return say("This thread")
             case "person" if target.which == self._me:
-                return f"What {literal(self._acts.event.author.name, 40)} said, with the answers"
+                return say(
+                    "What {name} said, with the answers",
+                    name=literal(self._acts.event.author.name, 40),
+                )
             case "person":
-                return f"What {literal(target.which, 60)} said, with the answers"
+                return say("What {which} said, with the answers", which=literal(target.which, 60))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import BadInput
+from core.tongue import say, to_say
 from core.words import literal
 
 WORDS = {"forget": "forget"}
-USAGE = (
+USAGE = to_say(
     "`!forget #12` or `!forget LINK-TO-A-MESSAGE` forgets a message, `!forget thread` this thread, "
     "`!forget me` all you said to me anywhere, `!forget @somebody` all they said"
 )
@@ -60,7 +61,10 @@ def parse_forget(text: str) -> Forget:
         return Forget("person", person=person[1] or person[2])
     if said.startswith("@"):
         raise BadInput(
-            f"Who is {literal(said, 60)}? Pick the person from the list that the chat offers after "
-            "`@`, or write their id as the settings do: `!forget slack:U123`."
+            say(
+                "Who is {said}? Pick the person from the list that the chat offers after `@`, or "
+                "write their id as the settings do: `!forget slack:U123`.",
+                said=literal(said, 60),
+            )
         )
-    raise BadInput(f"What should be forgotten? {USAGE}.")
+    raise BadInput(say("What should be forgotten? {usage}.", usage=say(USAGE)))

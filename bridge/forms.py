@@ -23,6 +23,7 @@ from bridge.options import parse_budget
 from bridge.tables import Tables
 from core.errors import BadInput
 from core.model import ORDERS, Field, Form, Order, Participant, Reply
+from core.tongue import say, to_say
 
 T = TypeVar("T")
 Values = Mapping[str, tuple[str, ...]]
@@ -32,18 +33,19 @@ TOPIC, SEATS, MODE, ROUNDS, BUDGET = "topic", "participants", "mode", "rounds", 
 MAX_OFFERED = 25
 MAX_NAME_CHARS = 75
 _ORDER_LABELS: Mapping[Order, str] = {
-    "sequential": "sequential: one after the other, each reads all before",
-    "parallel": "parallel: all at once, each reads the earlier rounds",
-    "blind": "blind: nobody reads anyone in the first round",
+    "sequential": to_say("sequential: one after the other, each reads all before"),
+    "parallel": to_say("parallel: all at once, each reads the earlier rounds"),
+    "blind": to_say("blind: nobody reads anyone in the first round"),
 }
 
 
 def how_to_type(context: str = "") -> str:
     """What to do where no form can be shown."""
     more = f" {context}" if context else ""
-    return (
-        "What is the roundtable about? Type it: "
-        f"`!rt topic{more} --with architect:claude,critic:codex --rounds 2`."
+    return say(
+        "What is the roundtable about? Type it: `!rt topic{more} --with "
+        "architect:claude,critic:codex --rounds 2`.",
+        more=more,
     )
 
 
@@ -52,11 +54,15 @@ def roundtable_form(wanted: Convene, tables: Tables, names: Names) -> Form:
     setup = tables.setup(wanted)
     seats = [seat_entry(seat) for seat in setup.seats]
     cap = setup.rules.cap_chars
-    usual = f"{cap:,} as the settings say" if cap else "no limit"
-    preset = f" (preset {wanted.preset})" if wanted.preset else ""
-    presets = "" if preset or not tables.presets else f"; presets: {', '.join(tables.presets)}"
+    usual = say("{cap:,} as the settings say", cap=cap) if cap else say("no limit")
+    preset = say(" (preset {preset})", preset=wanted.preset) if wanted.preset else ""
+    presets = (
+        ""
+        if preset or not tables.presets
+        else say("; presets: {all}", all=", ".join(tables.presets))
+    )
     fields = (
-        Field(TOPIC, "Topic", "paragraph", wanted.topic, hint="What it is about"),
+        Field(TOPIC, say("Topic"), "paragraph", wanted.topic, hint=say("What it is about")),
         Field(
             SEATS,
             f"Participants{preset}"[:45],
@@ -69,28 +75,30 @@ def roundtable_form(wanted: Convene, tables: Tables, names: Names) -> Form:
         ),
         Field(
             MODE,
-            "Mode",
+            say("Mode"),
             "choice",
             setup.rules.order,
-            options=tuple((order, _ORDER_LABELS[order]) for order in ORDERS),
+            options=tuple((order, say(_ORDER_LABELS[order])) for order in ORDERS),
         ),
         Field(
             ROUNDS,
-            "Rounds",
+            say("Rounds"),
             "choice",
             str(setup.rounds),
             options=tuple((str(n), str(n)) for n in range(1, MAX_ROUNDS + 1)),
         ),
         Field(
             BUDGET,
-            "Budget",
+            say("Budget"),
             "line",
             str(wanted.budget_chars or ""),
             optional=True,
-            hint=f"Characters for the whole roundtable, such as 90k; empty: {usual}",
+            hint=say(
+                "Characters for the whole roundtable, such as 90k; empty: {usual}", usual=usual
+            ),
         ),
     )
-    return Form(ROUNDTABLE, "Roundtable", "Start", fields, typed_options(wanted))
+    return Form(ROUNDTABLE, say("Roundtable"), say("Start"), fields, typed_options(wanted))
 
 
 def read_roundtable(values: Values, context: str, names: Names) -> Convene | Reply:
@@ -122,9 +130,16 @@ def refusal(errors: Mapping[str, str], values: Values, context: str) -> Reply:
     typed = _typed(values, context)
     longest = max((len(run) for run in re.findall("`+", typed)), default=0)
     fence = "`" * max(3, longest + 1)
-    text = (
-        f"Nothing was started:\n\n{faults}\n\n"
-        f"What you filled in, to be corrected and sent as a message:\n\n{fence}\n{typed}\n{fence}"
+    text = say(
+        "Nothing was started:\n\n"
+        "{faults}\n\n"
+        "What you filled in, to be corrected and sent as a message:\n\n"
+        "{fence}\n"
+        "{typed}\n"
+        "{fence}",
+        faults=faults,
+        fence=fence,
+        typed=typed,
     )
     return Reply(text, errors=dict(errors))
 
@@ -195,18 +210,18 @@ def _one(values: Values, name: str) -> str:
 
 def _topic(topic: str) -> str:
     if not says_something(topic):
-        raise BadInput("What is the roundtable about?")
+        raise BadInput(say("What is the roundtable about?"))
     return topic.strip()
 
 
 def _order(word: str) -> Order | None:
     if word and word not in ORDERS:
-        raise BadInput(f"The mode is one of {', '.join(ORDERS)}.")
+        raise BadInput(say("The mode is one of {all}.", all=", ".join(ORDERS)))
     return word or None
 
 
 def _rounds(typed: str) -> int:
     allowed: Iterable[str] = ("", *(str(n) for n in range(1, MAX_ROUNDS + 1)))
     if typed not in allowed:
-        raise BadInput(f"A roundtable has 1 to {MAX_ROUNDS} rounds.")
+        raise BadInput(say("A roundtable has 1 to {max_rounds} rounds.", max_rounds=MAX_ROUNDS))
     return int(typed or 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.control import Place
 from core.model import Turn
-from core.tongue import to_say
+from core.tongue import say, to_say
 from core.words import DELETED, literal
 
 MAX_SHOWN = 20
@@ -46,12 +46,19 @@ class Line:
 def waiting_text(line: Line, place: Place) -> str:
     """What stands in the thread of a question that does not begin at once."""
     count = line.before(place)
-    told = f"{count} before it" if count else "it is the next one"
-    why = f"{line.used} of {line.at_once} runs are under way on this host"
+    told = say("{count} before it", count=count) if count else say("it is the next one")
+    why = say(
+        "{used} of {at_once} runs are under way on this host", used=line.used, at_once=line.at_once
+    )
     if not line.full and place.engine in line.engines:
         used, limit = line.engines[place.engine]
-        why = f"{used} of {limit} runs of {place.engine} are under way"
-    return f"⏳ Waiting for a free slot: {told} · {why}"
+        why = say(
+            "{used} of {limit} runs of {engine} are under way",
+            used=used,
+            limit=limit,
+            engine=place.engine,
+        )
+    return say("⏳ Waiting for a free slot: {told} · {why}", told=told, why=why)
 
 
 def say_line(line: Line, here: Sequence[Turn]) -> str:
@@ -62,16 +69,24 @@ def say_line(line: Line, here: Sequence[Turn]) -> str:
         for number, place in enumerate(line.waiting[:MAX_SHOWN], 1)
     ]
     more = len(line.waiting) - MAX_SHOWN
-    lines += [f"{MAX_SHOWN + 1}. … and {more} more"] if more > 0 else []
-    head = f"**Waiting for a slot**, in order ({line.used} of {line.at_once} runs are under way):"
+    if more > 0:
+        lines.append(f"{MAX_SHOWN + 1}. " + say("… and {count} more", count=more))
+    head = say(
+        "**Waiting for a slot**, in order ({used} of {at_once} runs are under way):",
+        used=line.used,
+        at_once=line.at_once,
+    )
     told = ["\n".join([head, "", *lines])] if lines else []
     saved = sum(turn in own for turn in line.saved)
-    told += [f"Waiting for what runs under way leave of a budget: {saved} here."] if saved else []
+    if saved:
+        text = to_say("Waiting for what runs under way leave of a budget: {count} here.")
+        told.append(say(text, count=saved))
     return "".join(f"\n\n{text}" for text in told)
 
 
 def _named(place: Place, own: Mapping[int, Turn]) -> str:
     turn = own.get(place.turn)
     if turn is None:
-        return "another thread"
-    return f"here: {literal(turn.prompt, 60)}" if turn.prompt else f"here: *{DELETED}*"
+        return say("another thread")
+    what = literal(turn.prompt, 60) if turn.prompt else f"*{say(DELETED)}*"
+    return say("here: {what}", what=what)

@@ -9,6 +9,7 @@ from bridge.forms import typed_options
 from core.errors import BadInput
 from core.model import Button, ConversationKey
 from core.records import messages
+from core.tongue import say
 
 MAX_ACTION_CHARS = 80
 _MESSAGE = re.compile(r"#([0-9]{1,18})")
@@ -21,7 +22,7 @@ def form_button(said: Convene, message_id: int) -> Button:
     """
     action = f"form:{typed_options(said, all_of_them=True)}"
     action = action if len(action) <= MAX_ACTION_CHARS else f"form:#{message_id}"
-    return Button(action, "Fill in a form", "primary")
+    return Button(action, say("Fill in a form"), "primary")
 
 
 def wanted_by(argument: str, key: ConversationKey, names: Names) -> Convene:
@@ -36,11 +37,13 @@ def wanted_by(argument: str, key: ConversationKey, names: Names) -> Convene:
     said = messages.find_message(int(found[1]))
     here = (key.chat, key.space, key.channel)
     if said is None or here != (said[1].key.chat, said[1].key.space, said[1].key.channel):
-        raise BadInput("The message with these options is gone. Type `!rt` and the options again.")
+        raise BadInput(
+            say("The message with these options is gone. Type `!rt` and the options again.")
+        )
     try:
         wanted = parse(*(typed_command(said[0].text) or ("ask", "")), names)
     except NoTopic as untold:
         return untold.said
     if not isinstance(wanted, Convene):
-        raise BadInput("That message was edited and asks for no roundtable any more.")
+        raise BadInput(say("That message was edited and asks for no roundtable any more."))
     return wanted

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from core.errors import BadInput
 from core.model import ORDERS, PERMISSIONS, Permission
+from core.tongue import say
 
 OPTIONS = (
     *("engine", "as", "model", "mode", "budget", "with", "rounds", "preset", "synth"),
@@ -76,8 +77,12 @@ def _note(found: dict[str, str], match: re.Match[str]) -> None:
             name = "order"
         elif value not in MODES:
             raise BadInput(
-                f"`--mode` is one of {listed(MODES)}; for a roundtable also {listed(ORDERS)}; "
-                f"not “{value[:40]}”."
+                say(
+                    "`--mode` is one of {listed}; for a roundtable also {listed2}; not “{value}”.",
+                    listed=listed(MODES),
+                    listed2=listed(ORDERS),
+                    value=value[:40],
+                )
             )
     found.setdefault(name, value)
 
@@ -88,10 +93,14 @@ def _refuse_misspelt(text: str) -> None:
     alike = get_close_matches(name, OPTIONS, 1, ALIKE)
     meant = OTHER_NAMES.get(name) or (alike[0] if alike else "")
     if meant:
-        fault = f"There is no option `--{name}`; did you mean `--{meant}`?"
+        fault = say(
+            "There is no option `--{name}`; did you mean `--{meant}`?", name=name, meant=meant
+        )
         if name == meant:
-            fault = f"`--{name}` needs a value."
-        raise BadInput(f"{fault} If it belongs to the question, put it between backticks.")
+            fault = say("`--{name}` needs a value.", name=name)
+        raise BadInput(
+            say("{fault} If it belongs to the question, put it between backticks.", fault=fault)
+        )
 
 
 def model_name(name: str) -> str:
@@ -101,7 +110,7 @@ def model_name(name: str) -> str:
         BadInput: it cannot.
     """
     if name and not _MODEL.fullmatch(name):
-        raise BadInput(f"“{name[:40]}” is no name of a model.")
+        raise BadInput(say("“{name}” is no name of a model.", name=name[:40]))
     return name
 
 
@@ -117,8 +126,12 @@ def parse_budget(typed: str) -> int:
     chars = int(match[1]) * (1_000 if match[2] else 1) if match else 0
     if chars < MIN_BUDGET_CHARS:
         raise BadInput(
-            f"A budget is a number of characters, at least {MIN_BUDGET_CHARS:,} "
-            f"(`--budget 40k`), not “{typed[:40]}”."
+            say(
+                "A budget is a number of characters, at least {min_budget_chars:,} (`--budget "
+                "40k`), not “{typed}”.",
+                min_budget_chars=MIN_BUDGET_CHARS,
+                typed=typed[:40],
+            )
         )
     return chars
 
@@ -133,8 +146,12 @@ def parse_permission(value: str) -> Permission | None:
         return None
     if value.lower() not in PERMISSIONS:
         raise BadInput(
-            f"`--permission` is one of {', '.join(PERMISSIONS)}, not “{value[:40]}”. It can only "
-            "lower what is allowed here."
+            say(
+                "`--permission` is one of {all}, not “{value}”. It can only lower what is "
+                "allowed here.",
+                all=", ".join(PERMISSIONS),
+                value=value[:40],
+            )
         )
     return PERMISSIONS[PERMISSIONS.index(value.lower())]
 
@@ -146,7 +163,9 @@ def parse_switch(option: str, value: str) -> bool | None:
         BadInput: something else.
     """
     if value and value.lower() not in ("on", "off"):
-        raise BadInput(f"`--{option}` is on or off, not “{value[:40]}”.")
+        raise BadInput(
+            say("`--{option}` is on or off, not “{value}”.", option=option, value=value[:40])
+        )
     return value.lower() == "on" if value else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.errors import BadInput
 from core.model import MarkKind
+from core.tongue import say, to_say
 from core.words import literal
 
 WORDS = {"recall": "recall", "mark": "mark", "unmark": "unmark"}
@@ -16,7 +17,7 @@ KINDS: dict[str, MarkKind] = {
     **dict.fromkeys(("wrong", "false", "incorrect"), "wrong"),
     **dict.fromkeys(("stale", "outdated", "old", "obsolete"), "stale"),
 }
-USAGE = (
+USAGE = to_say(
     "What should be found? Write a question or some words after it: "
     "`!recall why did we choose JWT`, `/recall what did Kim say on Tuesday about the budget`."
 )
@@ -50,22 +51,28 @@ def parse_recall(word: str, text: str) -> RecallIntention:
     """
     if word == "recall":
         if not any(char.isalnum() for char in text):
-            raise BadInput(USAGE)
+            raise BadInput(say(USAGE))
         return Recall(text.strip())
     match = _MARK.fullmatch(text.strip())
     if word == "unmark":
         if match is None or match[2]:
-            raise BadInput("`!unmark 12` takes back what you said of message #12.")
+            raise BadInput(say("`!unmark 12` takes back what you said of message #12."))
         return MarkIt(int(match[1]))
     if match is None or not match[2]:
         raise BadInput(
-            "Which message, and what is the matter with it? `!mark 12 wrong` or "
-            "`!mark 12 outdated we use sessions now`; `!recall` shows the numbers."
+            say(
+                "Which message, and what is the matter with it? `!mark 12 wrong` or "
+                "`!mark 12 outdated we use sessions now`; `!recall` shows the numbers."
+            )
         )
     kind = KINDS.get(match[2].lower())
     if kind is None:
         raise BadInput(
-            f"A message is marked `wrong` or `outdated`, not “{literal(match[2], 40)}”: "
-            f"`!mark {match[1]} outdated why`."
+            say(
+                "A message is marked `wrong` or `outdated`, not “{match}”: `!mark {match2} "
+                "outdated why`.",
+                match=literal(match[2], 40),
+                match2=match[1],
+            )
         )
     return MarkIt(int(match[1]), kind, match[3].strip())

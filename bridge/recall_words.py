@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 
 from core.keywords import query_terms
 from core.model import Button, Conversation, Mark, MarkKind, Message
 from core.redact import redact
 from core.sources.recall import around
-from core.words import ago, literal
+from core.tongue import ENGLISH, say, say_many, spoken, to_say
+from core.words import ago, literal, moment
 
 EXCERPT_CHARS = 280
-MARKED = {"wrong": "wrong", "stale": "outdated"}
+MARKED = {"wrong": to_say("wrong"), "stale": to_say("outdated")}
 """What people call the kinds of marks."""
 
 
@@ -50,17 +51,28 @@ def say_page(page: Page, here: Conversation, now: float, zone: tzinfo | None) ->
     """The hits, the best first; nothing in them can ping, format or pose as another."""
     if not page.hits:
         return _nothing(page)
-    count = len(page.hits)
-    which = "The best" if not page.first else f"From the {_ordinal(page.first + 1)} on: the next"
-    head = f"{which} {count}" if count > 1 else f"{which} one"
-    head += f" for “{literal(page.question, 120)}”, of {_searched(page)}{_how(page)}:"
+    head = say(
+        "{which} for “{question}”, of {searched}{how}:",
+        which=_which(page.first, len(page.hits)),
+        question=literal(page.question, 120),
+        searched=_searched(page),
+        how=_how(page),
+    )
     terms = query_terms(page.question)
-    how = f"{ALONE} {HOW}" if page.may_mark else ALONE
+    how = f"{say(ALONE)} {say(HOW)}" if page.may_mark else say(ALONE)
     return "\n\n".join((head, *(_hit(one, here, terms, now, zone) for one in page.hits), how))
 
 
-ALONE = "Only you see this."
-HOW = (
+def _which(first: int, count: int) -> str:
+    if not first:
+        return say_many("The best one", "The best {count}", count)
+    place = _ordinal(first + 1)
+    one = to_say("From the {place} on: the next one")
+    return say_many(one, "From the {place} on: the next {count}", count, place=place)
+
+
+ALONE = to_say("Only you see this.")
+HOW = to_say(
     "`!mark 12 wrong why` or `!mark 12 outdated why` says so of a message, to "
     "people and agents; `!unmark 12` takes it back."
 )
@@ -73,7 +85,7 @@ def _hit(
     place = _place(one.conversation, here)
     parts = [
         f"**#{said.id}** {literal(said.author_name)}",
-        f"{when(said.sent_at, zone)} ({ago(said.sent_at, now)})",
+        f"{moment(said.sent_at, zone)} ({ago(said.sent_at, now)})",
         f"[{place}]({one.address})" if one.address else place,
     ]
     lines = [" · ".join(parts), *(f"⚠️ {say_mark(mark, now)}" for mark in one.marks)]
@@ -82,26 +94,26 @@ def _hit(
 
 def say_mark(mark: Mark, now: float) -> str:
     """``outdated, says Kim (3 days ago): “why”``."""
-    told = f"{MARKED[mark.kind]}, says {literal(mark.by)} ({ago(mark.at, now)})"
+    told = say(
+        "{marked}, says {by} ({ago})",
+        marked=say(MARKED[mark.kind]),
+        by=literal(mark.by),
+        ago=ago(mark.at, now),
+    )
     return f"{told}: “{literal(mark.note, 300)}”" if mark.note else told
 
 
 def mark_buttons(conversation_id: int, hits: Sequence[Shown], back: str) -> tuple[Button, ...]:
     """To mark each hit, as seen from the conversation (0: from its channel), and come ``back``."""
-    kinds: tuple[tuple[MarkKind, str], ...] = (("wrong", "wrong"), ("stale", "outdated"))
+    kinds: tuple[tuple[MarkKind, str], ...] = (("wrong", say("wrong")), ("stale", say("outdated")))
     return tuple(
         Button(
-            f"mark:{conversation_id}:{one.message.id}:{kind}:{back}", f"#{one.message.id} is {word}"
+            f"mark:{conversation_id}:{one.message.id}:{kind}:{back}",
+            say("#{id} is {word}", id=one.message.id, word=word),
         )
         for one in hits
         for kind, word in kinds
     )
-
-
-def when(at: float, zone: tzinfo | None) -> str:
-    """``27 Nov 2026 14:02 UTC``."""
-    there = datetime.fromtimestamp(at, UTC).astimezone(zone)
-    return f"{there.day} {there:%b %Y %H:%M} {there.tzname()}"
 
 
 def _excerpt(text: str, terms: Sequence[str]) -> str:
@@ -109,34 +121,45 @@ def _excerpt(text: str, terms: Sequence[str]) -> str:
     whole = " ".join(redact(text).split())
     begin, end = around(whole, terms, EXCERPT_CHARS)
     before, after = "… " if begin else "", " …" if end < len(whole) else ""
-    return f"{before}{literal(whole[begin:end], EXCERPT_CHARS + 1)}{after}" or "(no words)"
+    return f"{before}{literal(whole[begin:end], EXCERPT_CHARS + 1)}{after}" or say("(no words)")
 
 
 def _place(conversation: Conversation, here: Conversation) -> str:
     if conversation.id == here.id:
-        return "in this thread" if here.key.root else "here"
+        return say("in this thread") if here.key.root else say("here")
     if conversation.key.channel == here.key.channel:
-        return "in another thread here" if here.key.root else "in a thread here"
-    return "in another channel"
+        return say("in another thread here") if here.key.root else say("in a thread here")
+    return say("in another channel")
 
 
 def _nothing(page: Page) -> str:
     if page.first:
-        return "That was all."
-    looked = f"Nothing found for “{literal(page.question, 120)}” in {_searched(page)}{_how(page)}."
-    return f"{looked} Other words for the same may find it."
+        return say("That was all.")
+    looked = say(
+        "Nothing found for “{question}” in {searched}{how}.",
+        question=literal(page.question, 120),
+        searched=_searched(page),
+        how=_how(page),
+    )
+    return looked + say(" Other words for the same may find it.")
 
 
 def _searched(page: Page) -> str:
-    many = f"more than {page.searched:,}" if page.more else f"{page.searched:,}"
-    count = "1 message" if page.searched == 1 and not page.more else f"{many} messages"
-    return f"{count} of {page.where}"
+    if page.more:
+        count = say("more than {count:,} messages", count=page.searched)
+    else:
+        count = say_many("{count} message", "{count:,} messages", page.searched)
+    return say("{count} of {where}", count=count, where=page.where)
 
 
 def _how(page: Page) -> str:
-    return "" if page.by_meaning else " (by words alone: search by meaning is off, or not ready)"
+    if page.by_meaning:
+        return ""
+    return say(" (by words alone: search by meaning is off, or not ready)")
 
 
 def _ordinal(number: int) -> str:
+    if spoken() != ENGLISH:
+        return str(number)  # the words around it say that it is a place
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 // 10 != 1 else 0, "th")
     return f"{number}{ending}"

@@ -24,6 +24,7 @@ from core.ports import Recollect, no_memory
 from core.records import marks, messages, places, pointed, scope, search
 from core.records.thread import Records
 from core.sources.recall import is_about_memory
+from core.tongue import say, to_say
 from core.words import literal
 
 if TYPE_CHECKING:
@@ -37,12 +38,12 @@ NEAR_S = 1.2  # Slack wants an answer within three seconds
 MAX_REMEMBERED = 200
 VERBS = ("recall", "more", "mark")
 EVERY_TURN = 2**62  # what waits for an answer was said, too
-ALONE = "What is found is shown to you alone: press the button."
-GONE = (
+ALONE = to_say("What is found is shown to you alone: press the button.")
+GONE = to_say(
     "There is no message #{number} that may be seen from here: it was deleted, or is not for this "
     "place. `!recall` shows the numbers of what is."
 )
-OTHER = "This button is from another version of Moot."
+OTHER = to_say("This button is from another version of Moot.")
 _MARK = re.compile(r"([0-9]{1,18}):([0-9]{1,18}):(wrong|stale|none)(?::([0-9a-f]{12}):([0-9]+))?")
 _PAGE = re.compile(r"([0-9a-f]{12}):([0-9]{1,3})")
 _ASKED = re.compile(r"([0-9]{1,18}):([0-9]{1,18})")
@@ -91,7 +92,7 @@ class Recalls:
             return _mark(acts, wanted, conversation, said=message_id)
         if acts.event.kind == "message" and conversation is not None:
             action = f"recall:{conversation.id}:{message_id}"
-            return Reply(ALONE, (Button(action, "Show me", "primary"),))
+            return Reply(say(ALONE), (Button(action, say("Show me"), "primary"),))
         acts.look = Look(scene_of(acts, conversation), wanted.question)
         return None
 
@@ -107,7 +108,7 @@ class Recalls:
         if verb == "more" and (match := _PAGE.fullmatch(argument)):
             asked = self._asked.get(match[1])
             if asked is None or asked.person != _person(acts):
-                raise BadInput("That list is not kept any more: ask again with `!recall`.")
+                raise BadInput(say("That list is not kept any more: ask again with `!recall`."))
             here = _place(acts, asked.conversation)
             acts.look = Look(scene_of(acts, here), asked.question, int(match[2]))
             return None
@@ -116,7 +117,7 @@ class Recalls:
             here = _place(acts, int(match[1]))
             back = f"{match[4]}:{match[5]}" if match[4] else ""
             return _mark(acts, MarkIt(int(match[2]), kind), here, back)
-        raise BadInput(OTHER)
+        raise BadInput(say(OTHER))
 
     # --- outside of it ---------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Recalls:
         token = self._remember(acts, look)
         buttons = mark_buttons(scene.conversation.id, shown, f"{token}:{first}") if trusted else ()
         if len(hits) > first + PAGE:
-            buttons = (*buttons, Button(f"more:{token}:{first + PAGE}", "More", "primary"))
+            buttons = (*buttons, Button(f"more:{token}:{first + PAGE}", say("More"), "primary"))
         return Reply(text, buttons)
 
     def _remember(self, acts: Acts, look: Look) -> str:
@@ -195,41 +196,49 @@ def _mark(
     author = acts.event.author
     if not author.trusted:
         raise NotAllowed(
-            "Marks are for members: guests and people of other workspaces may recall, but not say "
-            "that something is wrong or outdated."
+            say(
+                "Marks are for members: guests and people of other workspaces may recall, but not "
+                "say that something is wrong or outdated."
+            )
         )
     scene = scene_of(acts, conversation)
     number = wanted.number
     found = messages.find_message(number)
     if found is None or not scope.may_see(scene, found[1].id):
-        raise BadInput(GONE.format(number=number))
+        raise BadInput(say(GONE, number=number))
     there, project = found[1], scene.project.name
     by = Actor(_person(acts), author.name)
-    more = (Button(f"more:{back}", "Back to the list"),) if back else ()
+    more = (Button(f"more:{back}", say("Back to the list")),) if back else ()
     if wanted.kind is None:
         taken = marks.take(number, there, by=by, now=acts.now, project=project)
-        told = "Your mark is taken back." if taken else "You have no mark there."
+        told = say("Your mark is taken back.") if taken else say("You have no mark there.")
         return Reply(f"**#{number}**: {told}", more)
     private = bool(wanted.note) and _told_wider(acts.event, conversation, there)
     note = "" if private else wanted.note
     marks.put(
         number, there, wanted.kind, by=by, note=note, now=acts.now, project=project, said=said
     )
-    told = (
-        f"**#{number}** is marked as {MARKED[wanted.kind]} by {literal(author.name)}: it comes "
-        f"later in what is found, and agents are told. `!unmark {number}` takes it back."
+    told = say(
+        "**#{number}** is marked as {marked} by {name}: it comes later in what is found, "
+        "and agents are told. `!unmark {number}` takes it back.",
+        number=number,
+        marked=say(MARKED[wanted.kind]),
+        name=literal(author.name),
     )
     if private:
-        told += (
-            f" Why is not kept: you said it in a private place, and whoever finds #{number} would "
-            f"read it. Say it where #{number} was said."
+        told += say(
+            " Why is not kept: you said it in a private place, and whoever finds #{number} "
+            "would read it. Say it where #{number} was said.",
+            number=number,
         )
     if acts.event.kind == "message":
         return Reply(told)
     if not wanted.note:
-        told += f" `!mark {number} {MARKED[wanted.kind]} why` says why."
+        told += say(
+            " `!mark {number} {marked} why` says why.", number=number, marked=MARKED[wanted.kind]
+        )
     undo = f"mark:{scene.conversation.id}:{number}:none" + (f":{back}" if back else "")
-    return Reply(told, (Button(undo, "Take it back"), *more))
+    return Reply(told, (Button(undo, say("Take it back")), *more))
 
 
 def _told_wider(event: ChatEvent, here: Conversation | None, there: Conversation) -> bool:
@@ -253,7 +262,7 @@ def _place(acts: Acts, conversation_id: int) -> Conversation | None:
     there = conversation.key if conversation else key
     same = replace(there, root="") == replace(key, root="")
     if conversation is None or not same or (conversation.apart and there.root != key.root):
-        raise BadInput("This button belongs to another channel.")
+        raise BadInput(say("This button belongs to another channel."))
     return conversation
 
 
@@ -261,11 +270,11 @@ def _typed(acts: Acts, message_id: int, here: Conversation) -> str:
     """The question of a typed ``!recall``, as it reads now."""
     said = messages.get_message(message_id, here.id)
     if said is None:
-        raise BadInput("The question was deleted.")
+        raise BadInput(say("The question was deleted."))
     command, text = typed_command(said.text) or ("", "")
     wanted = parse(command, text, acts.policy.names) if command == "recall" else None
     if not isinstance(wanted, Recall):
-        raise BadInput("The question was changed: ask again with `!recall`.")
+        raise BadInput(say("The question was changed: ask again with `!recall`."))
     return wanted.question
 
 
@@ -295,10 +304,12 @@ def _shown(acts: Acts, hits: list[Hit]) -> list[Shown]:
 def _where(scene: Scene) -> str:
     """What a scene draws from, in words."""
     if scene.conversation.direct:
-        return "this direct message"
+        return say("this direct message")
     if scene.recall == "conversation":
-        return "this thread"
-    return "this channel" + (" and the project's public channels" if scope.is_wide(scene) else "")
+        return say("this thread")
+    return say("this channel") + (
+        say(" and the project's public channels") if scope.is_wide(scene) else ""
+    )
 
 
 def _person(acts: Acts) -> str:

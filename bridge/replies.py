@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from core.model import Asked, Conversation, Participant, Reply, Turn
 from core.records import asked as rows
 from core.records import outbox
+from core.tongue import say
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
@@ -41,9 +42,15 @@ def remind(acts: Acts, conversation: Conversation, text: str, *, queued: bool) -
     """
     if acts.event.kind != "message" or not _looks_like_an_answer(text):
         return
-    what = "what you wrote is asked after it" if queued else "what you wrote is for who speaks next"
+    what = (
+        say("what you wrote is asked after it")
+        if queued
+        else say("what you wrote is for who speaks next")
+    )
     for asked in rows.waiting_in([conversation.id]):
-        told = f"⏸️ **#{asked.id}** still waits: {_how(asked)}; {what}."
+        told = say(
+            "⏸️ **#{id}** still waits: {how}; {what}.", id=asked.id, how=_how(asked), what=what
+        )
         if not outbox.said_in(conversation.id, acts.render(acts.event.key.chat, told)[0]):
             acts.notice(conversation, Reply(told), fleeting=False)
             return
@@ -55,5 +62,5 @@ def _looks_like_an_answer(text: str) -> bool:
 
 def _how(asked: Asked) -> str:
     if asked.request.kind == "question":
-        return f"`!answer {asked.id} …`"
-    return f"`!allow {asked.id}`, `!deny {asked.id} …`"
+        return say("`!answer {id} …`", id=asked.id)
+    return say("`!allow {id}`, `!deny {id} …`", id=asked.id)

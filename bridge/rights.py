@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from bridge.access import Door
 from core.model import PERMISSIONS, Author, Permission, Project
 from core.permissions import held_to, lowest
+from core.tongue import say, to_say
 from core.turns.asked import MEANING
 from core.words import literal
 
-HOW = (
+HOW = to_say(
     "Set in moot.toml by whoever runs Moot (docs/how-to/permissions.md); "
     "`--permission plan` at a question lowers it for that one, and nothing that is said raises it."
 )
@@ -65,24 +66,39 @@ def rights_of(
 
 def say_short(rights: Rights) -> str:
     """One line for ``!status`` and ``!context``."""
-    told = f"🔒 Agents may here, for {literal(rights.name, 40)}: {_in_force(rights)}"
-    return f"{told} {_cause(rights)}. `!permission` shows why."
+    told = say(
+        "🔒 Agents may here, for {name}: {in_force}",
+        name=literal(rights.name, 40),
+        in_force=_in_force(rights),
+    )
+    return say("{told} {cause}. `!permission` shows why.", told=told, cause=_cause(rights))
 
 
 def say_rights(rights: Rights) -> str:
     """What ``!permission`` answers: the mode in force, and each limit with where it is set."""
     project, rules = rights.project, rights.rules
     lines = [
-        f"🔒 **In force here for {literal(rights.name, 40)}:** {_in_force(rights)}",
+        say(
+            "🔒 **In force here for {name}:** {in_force}",
+            name=literal(rights.name, 40),
+            in_force=_in_force(rights),
+        ),
         "",
-        f"- this channel: **{project.permission}**, by {channel_key(project)}",
+        say(
+            "- this channel: **{permission}**, by {channel_key}",
+            permission=project.permission,
+            channel_key=channel_key(project),
+        ),
         f"- {literal(rights.name, 40)}: {_asker(rights)}",
-        f"- at a roundtable: at most **{rules.roundtable}**, by `[permissions] roundtable`",
+        say(
+            "- at a roundtable: at most **{roundtable}**, by `[permissions] roundtable`",
+            roundtable=rules.roundtable,
+        ),
         f"- {literal(rights.engine, 40)}: {_engine(rights)}",
     ]
     if not rules.attended:
-        lines.append("- nobody can be asked here, so **ask** means **plan**")
-    lines += ["", "The lowest counts. " + HOW]
+        lines.append(say("- nobody can be asked here, so **ask** means **plan**"))
+    lines += ["", say("The lowest counts. {how}", how=say(HOW))]
     return "\n".join(lines)
 
 
@@ -92,9 +108,13 @@ def say_lowered(rights: Rights) -> str:
     Without a name: it is told in front of everybody, and the next one may be held to it as well.
     """
     mode = rights.asker or "plan"
-    return (
-        f"🔒 This runs in **{mode}** ({MEANING[mode]}): {_whose(rights)}, though the channel "
-        f"allows **{rights.project.permission}**. `!permission` shows why."
+    return say(
+        "🔒 This runs in **{mode}** ({meaning}): {whose}, though the channel allows "
+        "**{permission}**. `!permission` shows why.",
+        mode=mode,
+        meaning=say(MEANING[mode]),
+        whose=_whose(rights),
+        permission=rights.project.permission,
     )
 
 
@@ -102,40 +122,50 @@ def channel_key(project: Project) -> str:
     """The setting that says what a channel allows."""
     if project.set_by:
         return f"`{project.set_by} permission`"
-    return "default, for no project lists it" if project.own else "its project"
+    return say("default, for no project lists it") if project.own else say("its project")
 
 
 def _in_force(rights: Rights) -> str:
     mode = rights.in_force
     if mode is None:
-        return f"nothing: {literal(rights.engine, 40)} cannot be held to **{rights.allowed()}**"
-    return f"**{mode}** ({MEANING[mode]})"
+        return say(
+            "nothing: {engine} cannot be held to **{allowed}**",
+            engine=literal(rights.engine, 40),
+            allowed=rights.allowed(),
+        )
+    return f"**{mode}** ({say(MEANING[mode])})"
 
 
 def _cause(rights: Rights) -> str:
     """Which limit decides."""
     if rights.in_force != rights.allowed():
-        return f"since {literal(rights.engine, 40)} cannot be held to **{rights.allowed()}**"
+        return say(
+            "since {engine} cannot be held to **{allowed}**",
+            engine=literal(rights.engine, 40),
+            allowed=rights.allowed(),
+        )
     if rights.asker is not None and rights.asker == rights.allowed() != rights.project.permission:
-        return f"by {rights.why}"
+        return say("by {why}", why=rights.why)
     if rights.allowed() != rights.project.permission:
-        return "since nobody can be asked here"
-    return f"by {channel_key(rights.project)}"
+        return say("since nobody can be asked here")
+    return say("by {channel_key}", channel_key=channel_key(rights.project))
 
 
 def _asker(rights: Rights) -> str:
     if rights.asker is None:
-        return "no limit of their own (`[permissions.at_most]` names them in no entry)"
-    return f"at most **{rights.asker}**, {rights.why}"
+        return say("no limit of their own (`[permissions.at_most]` names them in no entry)")
+    return say("at most **{asker}**, {why}", asker=rights.asker, why=rights.why)
 
 
 def _whose(rights: Rights) -> str:
-    return "guests are held to it" if rights.why.startswith("as") else f"by {rights.why}"
+    if rights.why.startswith("`"):
+        return say("by {why}", why=rights.why)
+    return say("guests are held to it")
 
 
 def _engine(rights: Rights) -> str:
     able = rights.rules.able.get(rights.engine)
     if able is None or able.issuperset(PERMISSIONS):
-        return "can be held to every mode"
+        return say("can be held to every mode")
     modes = ", ".join(mode for mode in PERMISSIONS if mode in able)
-    return f"can be held to {modes}"
+    return say("can be held to {modes}", modes=modes)

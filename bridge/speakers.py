@@ -9,14 +9,15 @@ from core.minutes import let_go_text, show_names
 from core.model import Conversation, Reply, Run, Turn
 from core.records import runs, turns
 from core.table import speaker
+from core.tongue import say, to_say
 from core.turns.rounds import decided, show_header, skip
 from core.words import seat_name
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
 
-NOT_A_TABLE = "Only a roundtable has speakers to skip. `!stop` ends what runs here."
-NOBODY = "Nobody speaks at this roundtable just now."
+NOT_A_TABLE = to_say("Only a roundtable has speakers to skip. `!stop` ends what runs here.")
+NOBODY = to_say("Nobody speaks at this roundtable just now.")
 
 
 def next_speaker(acts: Acts, conversation: Conversation, name: str) -> Reply | None:
@@ -31,7 +32,7 @@ def next_speaker(acts: Acts, conversation: Conversation, name: str) -> Reply | N
     chosen = [run for run in speaking if not name or name.casefold() in _names(turn, run)]
     if speaking and not chosen:
         names = show_names(speaker(turn, run.step, runs.runs_of(turn.id)) for run in speaking)
-        return Reply(f"Nobody of that name speaks just now; it is {names}'s turn.")
+        return Reply(say("Nobody of that name speaks just now; it is {names}'s turn.", names=names))
     return _skip(acts, turn, chosen)
 
 
@@ -44,14 +45,14 @@ def next_of(acts: Acts, turn: Turn, round_: int, seat: int) -> Reply | None:
 def go_on(acts: Acts, turn: Turn) -> Reply | None:
     """The ``Go on`` button: a roundtable over its budget is held after all."""
     if not turns.confirm(turn):
-        return Reply("It is not waiting any more.")
+        return Reply(say("It is not waiting any more."))
     acts.touch(f"turn {turn.id}")
     acts.queued = acts.owes = True
     fresh = turns.get_turn(turn.id)
     assert fresh is not None
     show_header(fresh, acts.voice, acts.now)
     decided(fresh, let_go_text(fresh, acts.event.author.name), acts.voice, acts.now)
-    return Reply("It goes on.")
+    return Reply(say("It goes on."))
 
 
 def _speaking(turn: Turn) -> list[Run]:
@@ -69,7 +70,7 @@ def _skip(acts: Acts, turn: Turn, chosen: Sequence[Run]) -> Reply | None:
     who = acts.event.author.name
     skipped = [run for run in chosen if skip(turn, run, who, acts.voice, acts.now)]
     if not skipped:
-        return Reply(NOBODY)
+        return Reply(say(NOBODY))
     acts.touch(f"turn {turn.id}")
     acts.skipped += [(turn.id, run.step) for run in skipped]
     acts.owes = True
