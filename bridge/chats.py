@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from bridge.doorkeeping import groups_named
 from config.settings import Settings
 from core.errors import BadSettings
 from core.ports import Chat
@@ -34,6 +35,7 @@ def make_chats(settings: Settings) -> list[Chat]:
                     api_url=slack.api_url,
                     host=slack.host,
                     port=slack.port,
+                    groups=groups_named(settings),
                 )
             )
         )

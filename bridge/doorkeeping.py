@@ -46,3 +46,30 @@ def admits(door: Door, author: Author, key: ConversationKey) -> bool:
     Of nobody else files are fetched, and whoever reads it is told so.
     """
     return author.kind == "agent" or door.allows(author, key)
+
+
+def people_named(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Everybody whom the settings give anything, by the setting that names them."""
+    access = settings.access
+    lists = {
+        **{f"[access] {name}": getattr(access, name) for name in (*_LISTS, "unlimited")},
+        **{
+            f'[channels."{channel}".access] {name}': people
+            for channel, entry in settings.channels.items()
+            if entry.access is not None
+            for name, people in entry.access.given.items()
+        },
+        "[permissions.at_most]": tuple(settings.permissions.at_most),
+        "[usage] viewers": settings.usage.viewers,
+    }
+    return {where: people for where, people in lists.items() if people}
+
+
+_LISTS = ("viewers", "allow", "approvers", "admins")
+GROUP = "slack:group:"
+
+
+def groups_named(settings: Settings) -> tuple[str, ...]:
+    """The ids of all user groups of Slack that the settings name."""
+    named = (one for people in people_named(settings).values() for one in people)
+    return tuple(dict.fromkeys(n.removeprefix(GROUP) for n in named if n.startswith(GROUP)))

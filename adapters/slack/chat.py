@@ -55,7 +55,7 @@ class SlackConfig:
 
     ``mode`` "socket" needs ``app_token``; "http" needs ``signing_secret`` and serves on
     ``host:port``. ``ping_interval_s`` is how often a link is tried; a dead one is noticed within
-    about twice that.
+    about twice that. ``groups`` are the ids of user groups by which people may be let in.
     """
 
     bot_token: str = field(repr=False)
@@ -66,6 +66,7 @@ class SlackConfig:
     host: str = "127.0.0.1"
     port: int = 3000
     ping_interval_s: float = 5.0
+    groups: tuple[str, ...] = ()
 
     @property
     def base_url(self) -> str:
@@ -81,7 +82,7 @@ class SlackChat:
     def __init__(self, config: SlackConfig) -> None:
         self._config = config
         self._api = Api(config.bot_token, config.base_url)
-        self._people = People(self._api)
+        self._people = People(self._api, groups=config.groups)
         self._reactions = Reactions(self._api)
         self._me: Identity | None = None
         # A thread whose first message was deleted goes on at channel level, in one place.

@@ -50,6 +50,7 @@ class Directory:
     channels: Mapping[str, str] = field(default_factory=dict[str, str])
     public: Mapping[str, bool] = field(default_factory=dict[str, bool])
     shared: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def names(self) -> Names:
         """What to call everybody in a text."""
@@ -98,6 +99,8 @@ def person_author(user: str, known: Directory, *, team: str | None, me: Identity
     if person.bot:
         return _bot(user, person.name)
     at_home = team in (None, "", me.team_id, me.enterprise_id, person.team)
+    groups = (group for group, members in sorted(known.groups.items()) if user in members)
+    grants += tuple(f"{CHAT}:group:{group}" for group in groups)
     return Author(user, person.name, grants=grants, trusted=person.trusted and at_home)
 
 

@@ -132,6 +132,7 @@ class Inbox:
     # --- listeners -------------------------------------------------------------------------
 
     async def _on_event(self, body: dict[str, Any]) -> None:
+        self._people.heard(body.get("event") or {})
         conversion = to_conversion(body, self._me, time.time())
         if conversion is not None:
             self._people.forget(conversion.key.channel)

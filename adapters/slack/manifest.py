@@ -23,6 +23,7 @@ SCOPES: Mapping[str, str] = {
 # What works less well without it; `moot doctor` names it and is content.
 OPTIONAL: Mapping[str, str] = {
     "reactions:write": "show by a reaction under a question how it stands",
+    "usergroups:read": "know who is in a user group that [access] names",
 }
 EVENTS = (
     "app_home_opened",
@@ -31,6 +32,12 @@ EVENTS = (
     "message.groups",
     "message.im",
     "message.mpim",
+    # Somebody became a guest, left a group; a channel was shared: their rights change at once.
+    "user_change",
+    "subteam_members_changed",
+    "subteam_updated",
+    "channel_shared",
+    "channel_unshared",
 )
 # Callback id -> what it does, its name and its description in Slack's menu of a message.
 SHORTCUTS: Mapping[str, tuple[str, str, str]] = {

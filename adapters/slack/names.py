@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 import structlog
 
 from adapters.slack.api import Api
 from adapters.slack.events import Directory, Identity, Person
+from adapters.slack.groups import Groups
 from adapters.slack.places import is_public, is_shared
 from adapters.slack.text import one_line
 from core.errors import ChatRefused, MootError
@@ -24,13 +25,15 @@ log = structlog.get_logger()
 T = TypeVar("T")
 DEADLINE_S = 1.5  # of the 3 s in which Slack wants its acknowledgement
 KEEP_S, KEEP_FAILURE_S = 300.0, 20.0
+STANDING_S = 120.0  # how long somebody may be who they were: told changes count at once
 MAX_KEPT = 5_000
 
 
 class _Cache(Generic[T]):
     """Values with an age; the longest unused go first. A kept ``None`` is a recent failure."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep_s: float = KEEP_S) -> None:
+        self._keep_s = keep_s
         self._kept: OrderedDict[str, tuple[float, T | None]] = OrderedDict()
 
     def fresh(self, key: str) -> bool:
@@ -45,7 +48,8 @@ class _Cache(Generic[T]):
         self._kept.pop(key, None)
 
     def put(self, key: str, value: T | None) -> None:
-        self._kept[key] = (time.monotonic() + (KEEP_FAILURE_S if value is None else KEEP_S), value)
+        keep_s = KEEP_FAILURE_S if value is None else self._keep_s
+        self._kept[key] = (time.monotonic() + keep_s, value)
         self._kept.move_to_end(key)
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
@@ -54,10 +58,13 @@ class _Cache(Generic[T]):
 class People:
     """Looks up users and channels for one workspace."""
 
-    def __init__(self, api: Api, *, deadline_s: float = DEADLINE_S) -> None:
+    def __init__(
+        self, api: Api, *, deadline_s: float = DEADLINE_S, groups: Iterable[str] = ()
+    ) -> None:
         self._api = api
         self._deadline_s = deadline_s
-        self._people: _Cache[Person] = _Cache()
+        self._groups = Groups(api, tuple(groups))
+        self._people: _Cache[Person] = _Cache(STANDING_S)
         self._channels: _Cache[tuple[str, bool, bool]] = _Cache()
 
     async def look_up(
@@ -75,6 +82,8 @@ class People:
         channels = tuple(c for c in dict.fromkeys(channels) if c and not c.startswith("D"))
         asks = [self._person(u, me) for u in users if not self._people.fresh(u)]
         asks += [self._channel(c) for c in channels if not self._channels.fresh(c)]
+        within_s = deadline_s or self._deadline_s
+        asks += [self._groups.look_up(group, within_s) for group in self._groups.stale()]
         if asks:
             await self._within_deadline(asks, deadline_s or self._deadline_s)
         people = {u: p for u in users if (p := self._people.get(u)) and self._people.fresh(u)}
@@ -86,6 +95,7 @@ class People:
             {c: told[0] for c, told in found.items()},
             public={c: told[1] for c, told in fresh.items()},
             shared={c: told[2] for c, told in fresh.items()},
+            groups=self._groups.members(),
         )
 
     async def is_inside(self, channel: str) -> bool:
@@ -105,6 +115,17 @@ class People:
     def knows(self, channel: str) -> bool:
         """Whether a channel was looked up (or tried) lately: then asking for it costs nothing."""
         return self._channels.fresh(channel)
+
+    def heard(self, event: Mapping[str, Any]) -> None:
+        """Slack tells that somebody or something changed: what is known of it counts no more."""
+        kind = str(event.get("type") or "")
+        if kind == "user_change":
+            self._people.drop(str((event.get("user") or {}).get("id") or ""))
+        elif kind in ("subteam_members_changed", "subteam_updated"):
+            about = event.get("subteam") or {}
+            self._groups.forget(str(event.get("subteam_id") or about.get("id") or ""))
+        elif kind in ("channel_shared", "channel_unshared"):
+            self._channels.drop(str(event.get("channel") or ""))
 
     def forget(self, channel: str) -> None:
         """A channel has changed: look it up anew."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ GENERAL, DEV, ELSEWHERE = "C01GENERAL", "C02DEV", "C03ELSEWHERE"
 SCOPES = (
     "app_mentions:read,channels:history,channels:read,chat:write,commands,files:read,files:write,"
     "groups:history,"
-    "groups:read,im:history,im:read,mpim:history,mpim:read,users:read"
+    "groups:read,im:history,im:read,mpim:history,mpim:read,reactions:write,users:read"
 )
 MOOT = {
     "appId": "A01MOOT",
@@ -76,7 +77,8 @@ WORKSPACE = {
 class Seen:
     """A message as a person sees it. ``text`` is what is shown: the blocks, if there are any.
 
-    ``buttons`` maps labels to ``(action_id, block_id, value)``; ``only_for`` is set on a private
+    ``buttons`` maps labels to ``(action_id, block_id, value)``, ``menus`` a menu's label to the
+    actions of its choices; ``only_for`` is set on a private
     note; ``root`` is empty at channel level.
     """
 
@@ -85,6 +87,7 @@ class Seen:
     text: str
     root: str
     buttons: dict[str, tuple[str, str, str]]
+    menus: dict[str, dict[str, Json]]
     only_for: str
     edited: bool
     raw: Json
@@ -142,6 +145,7 @@ class LoopbackSlack:
         site = web.Application(client_max_size=32 * 2**20)
         site.router.add_route("*", "/api/{method}", self.api.answer)
         site.router.add_get("/link/{ticket}", self.events.link)
+        site.router.add_post("/respond/{channel}/{user}", self.api.respond)
         site.router.add_get("/files-pri/{ident}", self.files.answer)
         runner = web.AppRunner(site, shutdown_timeout=0.2)
         await runner.setup()
@@ -260,6 +264,85 @@ class LoopbackSlack:
                 "action": action,
             },
         )
+
+    async def choose(self, message: Seen, menu: str, label: str, *, user: str = ALICE) -> None:
+        """Pick one of a menu's choices."""
+        target = {"channel": message.raw["channel"], "messageTs": message.ts, "user": user}
+        await self.api.control("interact", {**target, "action": message.menus[menu][label]})
+
+    async def shortcut(
+        self, ts: str, callback: str, *, channel: str = GENERAL, user: str = ALICE
+    ) -> None:
+        """Use a shortcut on a message, wherever Moot is: Slack lets people do so everywhere."""
+        message = next(m for m in await self.api.stored(channel) if m["ts"] == ts)
+        payload = {
+            "type": "message_action",
+            "callback_id": callback,
+            "trigger_id": uuid.uuid4().hex,
+            "action_ts": f"{time.time():.6f}",
+            "team": {"id": TEAM},
+            "channel": {"id": channel, "name": "somewhere"},
+            "user": {"id": user, "name": user.lower(), "team_id": TEAM},
+            "message_ts": ts,
+            "message": message,
+            "response_url": f"{self.api.url}/respond/{channel}/{user}",
+            "api_app_id": MOOT["appId"],
+            "token": "verification-token",
+        }
+        self.api.views.note(payload)
+        await self.events.interaction("interactive", payload)
+
+    async def tell(self, event: Json) -> None:
+        """Something changed in the workspace; returns once it is acknowledged."""
+        deliveries = self.events.event({**event, "event_ts": f"{time.time():.6f}"})
+        async with asyncio.timeout(15):
+            for delivery in deliveries:
+                await delivery.acked.wait()
+
+    async def open_home(self, user: str = ALICE, *, tab: str = "home") -> None:
+        """Look at the app's Home tab."""
+        self.events.event(
+            {
+                "type": "app_home_opened",
+                "user": user,
+                "channel": await self.dm_channel(user),
+                "tab": tab,
+                "event_ts": f"{time.time():.6f}",
+            }
+        )
+
+    async def home(self, containing: str, user: str = ALICE, timeout_s: float = 15.0) -> Seen:
+        """What stands on somebody's Home tab, once it holds this text."""
+
+        async def shown() -> Seen | None:
+            view = self.api.views.homes.get(user)
+            page = see({"ts": "", **view}) if view else None
+            return page if page and containing in page.text else None
+
+        return await self.wait(shown, f"a home with {containing!r}", timeout_s)
+
+    async def press_at_home(self, label: str, user: str = ALICE) -> None:
+        """Press a button of one's Home tab."""
+        view = self.api.views.homes[user]
+        action_id, block_id, value = see({"ts": "", **view}).buttons[label]
+        stamp = f"{time.time():.6f}"
+        action = {"type": "button", "action_id": action_id, "block_id": block_id, "value": value}
+        payload = {
+            "type": "block_actions",
+            "trigger_id": uuid.uuid4().hex,
+            "team": {"id": TEAM},
+            "user": {"id": user, "name": user.lower(), "team_id": TEAM},
+            "container": {"type": "view", "view_id": view["id"]},
+            "view": view,
+            "actions": [{**action, "action_ts": stamp}],
+            "api_app_id": MOOT["appId"],
+            "token": "verification-token",
+        }
+        await self.events.interaction("interactive", payload)
+
+    def reactions(self, ts: str, channel: str = GENERAL) -> set[str]:
+        """Which reactions of Moot's stand under a message."""
+        return set(self.api.reactions.get((channel, ts), ()))
 
     async def modal(self, count: int = 1, *, timeout_s: float = 15.0) -> Modal:
         """The newest modal, once ``count`` have been opened."""
@@ -406,6 +489,22 @@ def see(message: Json) -> Seen:
         for i, block in enumerate(blocks)
         if block.get("type") == "actions"
         for e in block["elements"]
+        if e["type"] == "button"
+    }
+    menus = {
+        e["placeholder"]["text"]: {
+            o["text"]["text"]: {
+                "type": e["type"],
+                "action_id": e["action_id"],
+                "block_id": block.get("block_id", f"b{i}"),
+                "selected_option": o,
+            }
+            for o in e["options"]
+        }
+        for i, block in enumerate(blocks)
+        if block.get("type") == "actions"
+        for e in block["elements"]
+        if e["type"] == "static_select"
     }
     return Seen(
         ts=message["ts"],
@@ -413,6 +512,7 @@ def see(message: Json) -> Seen:
         text="\n".join(shown) if shown else message.get("text", ""),
         root=message.get("thread_ts", ""),
         buttons=buttons,
+        menus=menus,
         only_for=message.get("ephemeral_to", ""),
         edited="edited" in message,
         raw=message,

@@ -85,6 +85,7 @@ class WebApi:
         self.direct: set[str] = set()
         self.person_flags: dict[str, Json] = {}
         self.channel_flags: dict[str, Json] = {}
+        self.groups: dict[str, list[str]] = {}  # user groups and their members
         self.on_call: Callable[[str, str, Json], Awaitable[None]] | None = None
         self.faults: list[Fault] = []
         self.slow: dict[str, float] = {}
@@ -100,6 +101,8 @@ class WebApi:
         self.shared: dict[tuple[str, str], list[Json]] = {}  # the files of messages
         self.transcripts: dict[str, list[str]] = {}  # of audio clips: each state, then the words
         self._tombstones: dict[str, set[str]] = {}
+        self.reactions: dict[tuple[str, str], list[str]] = {}
+        self.responded: list[Json] = []
 
     async def answer(self, request: web.Request) -> web.Response:
         method = request.match_info["method"]
@@ -172,6 +175,14 @@ class WebApi:
             result["user"].update(self.person_flags.get(args["user"], {}))
         return result
 
+    async def _usergroups_users_list(self, args: Json) -> Json:
+        if args["usergroup"] not in self.groups:
+            raise Refused("no_such_subteam")
+        return {"ok": True, "users": self.groups[args["usergroup"]]}
+
+    async def _usergroups_list(self, _args: Json) -> Json:
+        return {"ok": True, "usergroups": [{"id": one} for one in self.groups]}
+
     async def _conversations_info(self, args: Json) -> Json:
         result = await self.forward("conversations.info", args, self.app["botToken"])
         if result["ok"]:
@@ -188,6 +199,47 @@ class WebApi:
             return self.views.opened(args)
         except BadView as error:
             raise Refused(str(error)) from None
+
+    async def respond(self, request: web.Request) -> web.Response:
+        """What was posted to a shortcut's ``response_url``."""
+        self.responded.append(await request.json())
+        return web.Response(text="ok")
+
+    async def _chat_postEphemeral(self, args: Json) -> Json:  # noqa: N802 - named after the method
+        channel = args.get("channel", "")
+        if channel[:1] not in ("D", "U") and channel not in self.member_of:
+            raise Refused("not_in_channel")
+        return await self.forward("chat.postEphemeral", args, self.app["botToken"])
+
+    async def _views_publish(self, args: Json) -> Json:
+        if not all(block_ok(block) for block in (args.get("view") or {}).get("blocks") or ()):
+            raise Refused("invalid_arguments")
+        try:
+            return self.views.published(args)
+        except BadView as error:
+            raise Refused(str(error)) from None
+
+    async def _reactions_add(self, args: Json) -> Json:
+        there = await self._reacted(args)
+        if args["name"] in there:
+            raise Refused("already_reacted")
+        there.append(args["name"])
+        return {"ok": True}
+
+    async def _reactions_remove(self, args: Json) -> Json:
+        there = await self._reacted(args)
+        if args["name"] not in there:
+            raise Refused("no_reaction")
+        there.remove(args["name"])
+        return {"ok": True}
+
+    async def _reacted(self, args: Json) -> list[str]:
+        """The bot's own reactions under a message."""
+        if "reactions:write" not in self.scopes:
+            raise Refused("missing_scope")
+        if await self.message(args["channel"], args["timestamp"]) is None:
+            raise Refused("message_not_found")
+        return self.reactions.setdefault((args["channel"], args["timestamp"]), [])
 
     async def _chat_postMessage(self, args: Json) -> Json:  # noqa: N802 - named after the method
         channel = args.get("channel", "")
@@ -372,11 +424,21 @@ def block_ok(block: Json) -> bool:
     if block.get("type") == "actions":
         elements = block.get("elements", [])
         ids = {e.get("action_id") for e in elements}
-        fits = all(
-            len(e["text"]["text"]) <= 75 and len(e.get("value", "")) <= 2_000 for e in elements
-        )
+        fits = all(element_ok(e) for e in elements)
         return 0 < len(elements) <= 25 and len(ids) == len(elements) and fits
     return True
+
+
+def element_ok(element: Json) -> bool:
+    if element.get("type") == "static_select":
+        options = element.get("options") or []
+        return (
+            0 < len(element["placeholder"]["text"]) <= 150
+            and 0 < len(options) <= 100
+            and all(0 < len(o["text"]["text"]) <= 75 for o in options)
+            and all(0 < len(o["value"]) <= 150 for o in options)
+        )
+    return len(element["text"]["text"]) <= 75 and len(element.get("value", "")) <= 2_000
 
 
 async def parse(request: web.Request) -> Json:

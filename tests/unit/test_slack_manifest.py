@@ -7,7 +7,7 @@ import json
 import pytest
 
 from adapters.slack.doctor import scopes
-from adapters.slack.manifest import BUILT_IN_COMMANDS, COMMANDS, EVENTS, SCOPES, manifest
+from adapters.slack.manifest import BUILT_IN_COMMANDS, COMMANDS, EVENTS, OPTIONAL, SCOPES, manifest
 
 NEEDED_BY = {
     "app_mention": "app_mentions:read",
@@ -15,6 +15,12 @@ NEEDED_BY = {
     "message.groups": "groups:history",
     "message.im": "im:history",
     "message.mpim": "mpim:history",
+    "app_home_opened": "chat:write",  # none; every bot has this one
+    "user_change": "users:read",
+    "subteam_members_changed": "usergroups:read",
+    "subteam_updated": "usergroups:read",
+    "channel_shared": "channels:read",
+    "channel_unshared": "channels:read",
 }
 
 
@@ -39,7 +45,7 @@ def test_it_is_complete_and_json() -> None:
     assert made["settings"]["event_subscriptions"]["bot_events"] == list(EVENTS)
     assert made["features"]["app_home"]["messages_tab_read_only_enabled"] is False
     granted = set(made["oauth_config"]["scopes"]["bot"])
-    assert granted == set(SCOPES)
+    assert granted == {*SCOPES, *OPTIONAL}
     assert {NEEDED_BY[event] for event in EVENTS} <= granted
     assert {"chat:write", "commands", "users:read", "channels:read", "groups:read"} <= granted
 
