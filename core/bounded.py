@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from core.errors import ChatRefused
-from core.tongue import say
+from core.tongue import say_later
 
 CHUNK = 2**16
 
@@ -16,9 +16,8 @@ async def bounded(pieces: AsyncIterator[bytes], declared: int | None, limit_byte
     Raises:
         ChatRefused: it is larger than ``limit_bytes``.
     """
-    too_large = ChatRefused(
-        say("it is larger than {bytes} bytes, which is the limit", bytes=limit_bytes), "too_large"
-    )
+    why = say_later("it is larger than {bytes} bytes, which is the limit", bytes=limit_bytes)
+    too_large = ChatRefused(why, "too_large")
     if (declared or 0) > limit_bytes:
         raise too_large
     data = bytearray()

@@ -98,7 +98,8 @@ def _told(file: Brought) -> str:
     size = f", {size_text(file.size)}" if file.size else ""
     if file.why:
         return f"- of #{file.message_id}: {called}{size}: not there, {file.why}"
-    line = f"- of #{file.message_id}: {file.file}{size}, sent as {called}"
+    note = f" ({file.note})" if file.note else ""
+    line = f"- of #{file.message_id}: {file.file}{size}, sent as {called}{note}"
     if not file.text:
         return line
     left = f"\n\n[{file.left_chars:,} characters of it are left out]" if file.left_chars else ""

@@ -268,6 +268,7 @@ class Brought:
         why: why it is not there, in words of ours.
         text: what stands in it, or its beginning, for an engine that reads no files.
         left_chars: how much of that is left out.
+        note: what is to be known of it beside its name, in words of ours.
     """
 
     message_id: int
@@ -277,6 +278,7 @@ class Brought:
     why: str = ""
     text: str = ""
     left_chars: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 from core.context.attached import safe_name, size_text
+from core.context.contents import not_a_file, noted
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Brought, ContextPack, Conversation, Turn
 from core.records import files as rows
@@ -35,11 +36,15 @@ INLINE_SHARE = 3  # of an engine's budget, text of files takes at most a third
 
 @dataclass(frozen=True, slots=True)
 class _Got:
-    """A file as it was fetched for this turn: where it is kept, or why it is not."""
+    """A file as it was fetched for this turn: where it is kept, or why it is not.
+
+    ``note``: what its agent is told of it beside its name.
+    """
 
     path: Path | None = None
     size: int = 0
     why: str = ""
+    note: str = ""
 
 
 class Files:
@@ -141,9 +146,12 @@ class Files:
             try:
                 async with asyncio.timeout(terms.patience_s):
                     data = await self._patiently(kept, terms.max_file_bytes)
+                sent = kept.attachment
+                if why := not_a_file(sent.name, sent.mime, data):
+                    return _Got(size=size, why=why)
                 path = self._kept / str(kept.id)
                 await asyncio.to_thread(_write_private, path, data)
-                return _Got(path, len(data))
+                return _Got(path, len(data), note=noted(sent.name, sent.mime, data))
             except TimeoutError:
                 return _Got(size=size, why=LATE)
             except (ChatBusy, ChatRefused, ChatUnsure) as error:
@@ -240,7 +248,9 @@ class Files:
             text = whole[:room]
             room -= len(text)
             left = len(whole) - len(text)
-            placed.append(Brought(kept.message_id, name, got.size, file, "", text, left))
+            placed.append(
+                Brought(kept.message_id, name, got.size, file, "", text, left, got.note)
+            )
         return tuple(placed)
 
 
