@@ -32,6 +32,7 @@ from core.model import Button, ChatEvent, Conversation, Permission, Reply, Step,
 from core.permissions import lowest
 from core.records import messages, outbox, outbox_texts, places, reactions, runs, turns
 from core.records.often import weight
+from core.tongue import say, to_say
 from core.turns.asked import withdraw_turn
 from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
     from bridge.forget_acts import Hiding
 
 log = structlog.get_logger()
-GOES_ON = (
+GOES_ON = to_say(
     "This roundtable goes on as it was begun: an edit changes only one that waits. To have it as "
     "it reads now, `!stop` it and send the edited text as a new message."
 )
-NOTHING_LEFT = "A budget is used up: the thread says which, and when it begins anew."
+NOTHING_LEFT = to_say("A budget is used up: the thread says which, and when it begins anew.")
 
 
 class Acts:
@@ -191,7 +192,7 @@ class Acts:
                 shown.lowered(self, conversation, permission, table=table)
             return None
         self.owes = True
-        return None if self.event.kind == "message" else Reply(NOTHING_LEFT)
+        return None if self.event.kind == "message" else Reply(say(NOTHING_LEFT))
 
     def check_pace(self, intention: Ask | Convene) -> None:
         """Before anything is written for a question: whether this person may ask one more now.
@@ -253,7 +254,7 @@ class Acts:
             self._goes_on(turn)
 
     def _goes_on(self, turn: Turn) -> None:
-        texts = self.render(self.event.key.chat, GOES_ON)
+        texts = self.render(self.event.key.chat, say(GOES_ON))
         begun = turn.kind == "roundtable" and turn.state in ("queued", "running")
         if begun and not outbox.told_already(turn.id, texts[0]):
             outbox.add_post(turn.conversation_id, "notice", texts, turn_id=turn.id, now=self.now)
@@ -265,12 +266,18 @@ class Acts:
         shown = conversation.mode if mode is None else mode
         if shown:
             return Reply(
-                f"Questions in this thread get the mode **{shown}**; `!mode auto` ends it."
+                say(
+                    "Questions in this thread get the mode **{shown}**; `!mode auto` ends it.",
+                    shown=shown,
+                )
             )
-        usual = self.policy.mode or "chosen by what the thread holds"
+        usual = self.policy.mode or say("chosen by what the thread holds")
         return Reply(
-            f"This thread has no mode of its own ({usual}). "
-            "`!mode lite`, `!mode standard` or `!mode full` sets one."
+            say(
+                "This thread has no mode of its own ({usual}). `!mode lite`, `!mode standard` or "
+                "`!mode full` sets one.",
+                usual=usual,
+            )
         )
 
     def full(self, waits: Sequence[Turn]) -> Reply | None:
@@ -279,8 +286,11 @@ class Acts:
         if behind < self.policy.queue_limit:
             return None
         return Reply(
-            f"{behind} questions wait in this thread already, so this one was not taken. "
-            "Ask again when some are answered, or `!stop` them."
+            say(
+                "{behind} questions wait in this thread already, so this one was not taken. Ask "
+                "again when some are answered, or `!stop` them.",
+                behind=behind,
+            )
         )
 
     def _queued(self, conversation: Conversation, turn_id: int, kind: str) -> None:
@@ -309,18 +319,23 @@ class Acts:
 
     def stop(self, conversation: Conversation, waits: list[Turn]) -> Reply | None:
         """End turns now: the rows first, the processes right after the commit."""
-        why = f"stopped by {self.event.author.name}"
+        why = say("stopped by {name}", name=self.event.author.name)
         waits, others = self._may_stop(waits)
         if others and not waits:
             self.door.check_role(self.event.author, self.event.key, Role.APPROVER)
         ended = [t for t in waits if turns.end_turn(t.id, "cancelled", why, self.now)]
         if not ended:
-            return Reply("Nothing runs or waits here.")
+            return Reply(say("Nothing runs or waits here."))
         self.stopped += [turn.id for turn in ended]
         for turn in ended:
             self.touch(f"turn {turn.id}", "stop")
-        count = f": {len(ended)} questions" if len(ended) > 1 else ""
-        self.notice(conversation, Reply(f"Stopped by {literal(self.event.author.name)}{count}."))
+        count = say(": {count} questions", count=len(ended)) if len(ended) > 1 else ""
+        self.notice(
+            conversation,
+            Reply(
+                say("Stopped by {name}{count}.", name=literal(self.event.author.name), count=count)
+            ),
+        )
         for turn in ended:
             withdraw_turn(turn.id, why, self.voice, self.now)
             show_header(replace(turn, state="cancelled"), self.voice, self.now)
@@ -350,13 +365,17 @@ class Acts:
         """A stop at channel level: buttons for what runs and waits in this channel."""
         found, _ = self._may_stop(list(self.waiting(None)))
         if not found:
-            return Reply("Nothing runs or waits in this channel.")
+            return Reply(say("Nothing runs or waits in this channel."))
         buttons = tuple(
-            Button(f"stop:{t.id}", f"Stop: {one_line(t.prompt)[:60] or DELETED}", "danger")
+            Button(
+                f"stop:{t.id}",
+                say("Stop: {prompt}", prompt=one_line(t.prompt)[:60] or say(DELETED)),
+                "danger",
+            )
             for t in found[:5]
         )
-        more = f" (the oldest 5 of {len(found)})" if len(found) > 5 else ""
-        return Reply(f"Which one should stop?{more}", buttons)
+        more = say(" (the oldest 5 of {count})", count=len(found)) if len(found) > 5 else ""
+        return Reply(say("Which one should stop?{more}", more=more), buttons)
 
     def retry(self, conversation: Conversation, turn: Turn) -> Reply:
         """Put the same question to the same table once more.
@@ -364,13 +383,13 @@ class Acts:
         What a budget refuses is told to the one who presses: the thread has read it before.
         """
         if not turn.prompt:
-            return Reply("The question was deleted.")
+            return Reply(say("The question was deleted."))
         waits = turns.waiting(conversation.id)
         # Its own row ends a moment after the post that tells its end and offers this.
         over = turn.id if turn.kind == "ask" and outbox.is_offered(turn.id) else 0
         same = [w.id for w in waits if w.prompt_message_id == turn.prompt_message_id]
         if set(same) - {over}:
-            return Reply("It is being worked on already.")
+            return Reply(say("It is being worked on already."))
         if full := self.full(waits):
             return full
         mine = replace(turn, asker=self.event.author.name, asker_key=self.person)
@@ -389,4 +408,4 @@ class Acts:
             permission=turn.permission,
             about=turn.about,
         )
-        return refused or Reply("Trying again.")
+        return refused or Reply(say("Trying again."))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge import team_words as say
+from bridge import team_words as words
 from bridge.team_commands import Team, ids_in, message_in
 from core.errors import BadInput
 from core.model import (
@@ -26,13 +26,14 @@ from core.model import (
     Scene,
 )
 from core.records import findings, ledger, links, messages, outbox, places, plans, pointed
+from core.tongue import say, to_say
 from core.words import literal
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
 
 PLAN_VERBS: dict[str, PlanState] = {"approve": "active", "reject": "rejected", "done": "done"}
-NO_THREAD = "This belongs to a thread: type it in one that Moot takes part in."
+NO_THREAD = to_say("This belongs to a thread: type it in one that Moot takes part in.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class TeamActs:
             case "decisions":
                 return self._decisions(team)
             case _ if not self.here.id:
-                raise BadInput(NO_THREAD)
+                raise BadInput(say(NO_THREAD))
             case "link":
                 return self._link(team)
             case "unlink":
@@ -140,20 +141,20 @@ class TeamActs:
 
     def _plan(self, team: Team) -> Reply:
         if not team.verb:
-            return Reply(say.say_plans(plans.list_plans(self.scene)))
+            return Reply(words.say_plans(plans.list_plans(self.scene)))
         if team.verb == "new":
             plan = plans.propose(
                 self._origin(), team.title, subtasks=team.lines, by=self.by, now=self.now
             )
             home = plan.origin.conversation_id
-            return self._made(say.say_proposed(plan), say.say_plan(plan), plan.title, home)
+            return self._made(words.say_proposed(plan), words.say_plan(plan), plan.title, home)
         plan = plans.find_plan(self.scene, team.number)
         if plan is None:
             raise _none("plan", team.number)
         if team.verb == "show":
-            return Reply(say.say_plan(plan))
+            return Reply(words.say_plan(plan))
         changed = self._changed(plan, team)
-        text = f"{literal(self.by.name)}: {say.say_plan(changed, whole=False)}"
+        text = f"{literal(self.by.name)}: {words.say_plan(changed, whole=False)}"
         return self._news(text, changed.origin.conversation_id)
 
     def _changed(self, plan: Plan, team: Team) -> Plan:
@@ -167,7 +168,7 @@ class TeamActs:
 
     def _finding(self, team: Team) -> Reply:
         if not team.verb:
-            return Reply(say.say_findings(findings.list_findings(self.scene)))
+            return Reply(words.say_findings(findings.list_findings(self.scene)))
         if team.verb == "add":
             made = findings.add_finding(
                 self._origin(),
@@ -178,40 +179,52 @@ class TeamActs:
                 now=self.now,
             )
             kind = f"{made.severity}, {literal(made.category)}"
-            short = f"Written down as finding **{made.number}** ({kind})."
-            return self._made(short, say.say_finding(made), made.text, made.origin.conversation_id)
+            short = say(
+                "Written down as finding **{number}** ({kind}).", number=made.number, kind=kind
+            )
+            return self._made(
+                short, words.say_finding(made), made.text, made.origin.conversation_id
+            )
         finding = findings.find_finding(self.scene, team.number)
         if finding is None:
             raise _none("finding", team.number)
         if team.verb == "show":
-            return Reply(say.say_finding(finding))
+            return Reply(words.say_finding(finding))
         state = "closed" if team.verb == "close" else "open"
         changed = findings.set_finding_state(finding, state, by=self.by, now=self.now)
-        text = f"{literal(self.by.name)}: now {state}: {say.finding_line(changed)}"
+        text = say(
+            "{name}: now {state}: {finding_line}",
+            name=literal(self.by.name),
+            state=words.state(state),
+            finding_line=words.finding_line(changed),
+        )
         return self._news(text, changed.origin.conversation_id)
 
     def _artifact(self, team: Team) -> Reply:
         if not team.verb:
-            return Reply(say.say_artifacts(findings.list_artifacts(self.scene)))
+            return Reply(words.say_artifacts(findings.list_artifacts(self.scene)))
         if team.verb == "add":
             made = findings.add_artifact(
                 self._origin(), team.title, team.text, by=self.by, now=self.now
             )
-            short = f"Kept as artifact **{made.number}**; `!artifact show {made.number}` shows it."
+            short = say(
+                "Kept as artifact **{number}**; `!artifact show {number}` shows it.",
+                number=made.number,
+            )
             home = made.origin.conversation_id
-            return self._made(short, say.say_artifact(made), made.title, home)
+            return self._made(short, words.say_artifact(made), made.title, home)
         artifact = findings.find_artifact(self.scene, team.number)
         if artifact is None:
             raise _none("artifact", team.number)
-        return Reply(say.say_artifact(artifact))
+        return Reply(words.say_artifact(artifact))
 
     def _decisions(self, team: Team) -> Reply:
         if not team.verb:
-            return Reply(say.say_decisions(ledger.list_decisions(self.scene)))
+            return Reply(words.say_decisions(ledger.list_decisions(self.scene)))
         decision = ledger.find_decision(self.scene, team.number)
         if decision is None:
             raise _none("decision", team.number)
-        return Reply(say.say_decision(decision))
+        return Reply(words.say_decision(decision))
 
     # --- links ---------------------------------------------------------------------------
 
@@ -222,16 +235,21 @@ class TeamActs:
         made = links.link(self.scene, other, by=self.by, now=self.now)
         if not made:
             line = self._thread_line(messages.get_conversation(other))
-            return Reply(f"It is linked already with {line}")
+            return Reply(say("It is linked already with {line}", line=line))
         name = literal(self.by.name)
-        self._post(other, f"{name} linked this thread with {self._where(self.here)}")
+        self._post(
+            other,
+            say("{name} linked this thread with {where}", name=name, where=self._where(self.here)),
+        )
         there = self._where(messages.get_conversation(other))
-        return self._news(f"{name} linked this thread with {there}", self.here.id)
+        return self._news(
+            say("{name} linked this thread with {there}", name=name, there=there), self.here.id
+        )
 
     def _links(self) -> str:
         begun = pointed.first_words(self.here.id)
         fitting = links.suggest(self.scene, begun) if begun else ()
-        return say.say_links(
+        return words.say_links(
             [self._thread_line(other) for other in links.linked(self.scene)],
             [self._thread_line(other) for other in fitting],
         )
@@ -243,12 +261,15 @@ class TeamActs:
         elif len(known) == 1:
             other = known[0].id
         else:
-            raise BadInput("Which one? `!link` lists them; `!unlink 12` takes that one away.")
+            raise BadInput(say("Which one? `!link` lists them; `!unlink 12` takes that one away."))
         if other not in {one.id for one in known}:
-            raise BadInput("This thread is not linked with that one.")
+            raise BadInput(say("This thread is not linked with that one."))
         links.unlink(self.scene, other, by=self.by, now=self.now)
         there = self._where(messages.get_conversation(other))
-        return self._news(f"{literal(self.by.name)} took away the link with {there}", self.here.id)
+        return self._news(
+            say("{name} took away the link with {there}", name=literal(self.by.name), there=there),
+            self.here.id,
+        )
 
     def _pointed(self, team: Team) -> int:
         """The thread that is meant; whether it may be seen is asked by whoever uses it."""
@@ -259,11 +280,12 @@ class TeamActs:
     def _where(self, other: Conversation) -> str:
         """A thread without its words: a message that is deleted must not live on in a notice."""
         address = self.ground.address(other.key, "")
-        return f"[thread {other.id}]({address})" if address else f"thread {other.id}"
+        name = say("thread {id}", id=other.id)
+        return f"[{name}]({address})" if address else name
 
     def _thread_line(self, other: Conversation) -> str:
         title = pointed.title_of(other.id) or pointed.first_words(other.id)
-        return say.thread_line(other, title, self.ground.address(other.key, ""))
+        return words.thread_line(other, title, self.ground.address(other.key, ""))
 
     # --- branches ------------------------------------------------------------------------
 
@@ -274,14 +296,16 @@ class TeamActs:
         _, made = links.fork(self.scene, at_id, by=self.by, now=self.now)
         at = messages.get_message(at_id, self.here.id)
         assert at is not None
-        title = team.title or f"Branch by {self.by.name}"
+        title = team.title or say("Branch by {name}", name=self.by.name)
         address = self.ground.address(self.here.key, at.platform_id)
-        text = say.branch_header(title, self.by.name, at.author_name, address)
+        text = words.branch_header(title, self.by.name, at.author_name, address)
         texts = self.acts.render(made.key.chat, text)
         outbox.add_post(made.id, "header", texts, title=_title(title), now=self.now)
         self.acts.owes = True
         # The parent is told once the thread is open (``say_opened``): then it has an address.
-        return None if self.acts.event.kind == "message" else Reply("The new thread opens now.")
+        if self.acts.event.kind == "message":
+            return None
+        return Reply(say("The new thread opens now."))
 
     def _forked_at(self, team: Team) -> int:
         if team.number:
@@ -289,28 +313,40 @@ class TeamActs:
         if team.link:
             at = pointed.message_at(self.here, message_in(team.link))
             if not at:
-                raise BadInput("That is the address of no message of this thread.")
+                raise BadInput(say("That is the address of no message of this thread."))
             return at
         said = [m for m in messages.recent(self.here.id, 2) if m.id != self.message_id]
         if not said:
-            raise BadInput("There is nothing in this thread yet that a branch could begin at.")
+            raise BadInput(say("There is nothing in this thread yet that a branch could begin at."))
         return said[-1].id
 
     def _end_branch(self, team: Team) -> Reply:
         branch = links.branch_of(self.here.id)
         if branch is None:
-            raise BadInput(f"This thread is no branch; `!branch {team.verb}` is typed in one.")
+            raise BadInput(
+                say("This thread is no branch; `!branch {verb}` is typed in one.", verb=team.verb)
+            )
         state = "adopted" if team.verb == "adopt" else "discarded"
         links.end_branch(branch, state, project=self.scene.project.name, by=self.by, now=self.now)
         parent = messages.get_conversation(branch.parent_id)
-        title = pointed.title_of(self.here.id) or "a branch"
+        title = pointed.title_of(self.here.id) or say("a branch")
         if state == "adopted":
             address = self.ground.address(self.here.key, "")
             outcome = links.outcome(branch)
-            self._post(parent.id, say.say_outcome(title, self.by.name, outcome, address))
+            self._post(parent.id, words.say_outcome(title, self.by.name, outcome, address))
         back = self.ground.address(parent.key, "")
-        where = f" [Back to the thread it came from]({back})." if back else ""
-        return self._news(f"{literal(self.by.name)} {state} this branch.{where}", self.here.id)
+        text = to_say("{name} discarded this branch.{where}")
+        if state == "adopted":
+            text = to_say("{name} adopted this branch.{where}")
+        where = say(" [Back to the thread it came from]({back}).", back=back) if back else ""
+        return self._news(
+            say(
+                text,
+                name=literal(self.by.name),
+                where=where,
+            ),
+            self.here.id,
+        )
 
 
 def say_opened(
@@ -326,8 +362,8 @@ def say_opened(
     if branch is None:
         return
     made = messages.get_conversation(conversation_id)
-    title = pointed.title_of(conversation_id) or "a branch"
-    text = say.say_branched(title, branch.by, ground.address(made.key, ""), refused)
+    title = pointed.title_of(conversation_id) or say("a branch")
+    text = words.say_branched(title, branch.by, ground.address(made.key, ""), refused)
     outbox.add_post(branch.parent_id, "notice", render(made.key.chat, text), now=now)
     if refused and branch.state == "open":
         moot, project = Actor("moot", "Moot"), ground.project_of(made.key).name
@@ -340,4 +376,6 @@ def _title(text: str) -> str:
 
 
 def _none(what: str, number: int) -> BadInput:
-    return BadInput(f"There is no {what} {number} that may be seen from here.")
+    return BadInput(
+        say("There is no {what} {number} that may be seen from here.", what=what, number=number)
+    )

@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args
 from bridge.options import ALIKE
 from core.errors import BadInput
 from core.model import SEVERITIES, Severity
+from core.tongue import say
 
 Topic = Literal["plan", "finding", "artifact", "decisions", "link", "unlink", "branch"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
@@ -120,8 +121,8 @@ def _without_verb(topic: Topic, first: str, verb: str) -> Team:
     if _NUMBER.fullmatch(verb):
         return _numbered(topic, "show", verb)
     alike = get_close_matches(verb, VERBS[topic], 1, ALIKE)
-    meant = f"Did you mean `!{topic} {alike[0]}`? " if alike else ""
-    raise BadInput(f"{meant}It goes like this: {USAGE[topic]}.")
+    meant = say("Did you mean `!{topic} {alike}`? ", topic=topic, alike=alike[0]) if alike else ""
+    raise BadInput(say("{meant}It goes like this: {usage}.", meant=meant, usage=USAGE[topic]))
 
 
 def _numbered(topic: Topic, verb: str, rest: str) -> Team:
@@ -131,7 +132,13 @@ def _numbered(topic: Topic, verb: str, rest: str) -> Team:
     number = _NUMBER.fullmatch(rest)
     if number is None or verb == "start":
         example = f"!{topic} {verb} 3" + (".1" if verb == "start" else "")
-        raise BadInput(f"Which one? Say its number: `{example}`. `!{topic}` lists them.")
+        raise BadInput(
+            say(
+                "Which one? Say its number: `{example}`. `!{topic}` lists them.",
+                example=example,
+                topic=topic,
+            )
+        )
     return Team(topic, verb, int(number[1]))
 
 
@@ -139,23 +146,34 @@ def _plan(title: str, below: Sequence[str]) -> Team:
     tasks = [_BULLET.sub("", line.strip(), count=1).strip() for line in below]
     tasks = [task for task in tasks if task]
     if len(tasks) > MAX_SUBTASKS:
-        raise BadInput(f"A plan has at most {MAX_SUBTASKS} subtasks; these are {len(tasks)}.")
+        raise BadInput(
+            say(
+                "A plan has at most {max_subtasks} subtasks; these are {count}.",
+                max_subtasks=MAX_SUBTASKS,
+                count=len(tasks),
+            )
+        )
     return Team("plan", "new", title=_title(title, "plan new"), lines=tuple(tasks))
 
 
 def _artifact(title: str, below: Sequence[str]) -> Team:
     made = Team("artifact", "add", title=_title(title, "artifact add"), lines=tuple(below))
     if not made.text.strip():
-        raise BadInput("Write the artifact's text on the lines below its title.")
+        raise BadInput(say("Write the artifact's text on the lines below its title."))
     return made
 
 
 def _title(title: str, command: str) -> str:
     if not title:
-        raise BadInput(f"It needs a title on the same line: `!{command} TITLE`.")
+        raise BadInput(
+            say("It needs a title on the same line: `!{command} TITLE`.", command=command)
+        )
     if len(title) > MAX_TITLE_CHARS:
         raise BadInput(
-            f"A title has at most {MAX_TITLE_CHARS} characters; put the rest on further lines."
+            say(
+                "A title has at most {max_title_chars} characters; put the rest on further lines.",
+                max_title_chars=MAX_TITLE_CHARS,
+            )
         )
     return title
 
@@ -168,7 +186,9 @@ def _finding(rest: str, below: Sequence[str]) -> Team:
         category, severity = _about(marked[1])
     text = "\n".join((rest, *below)).strip()
     if not text:
-        raise BadInput(f"What was found? For example: {USAGE['finding'].split(', ')[1]}.")
+        raise BadInput(
+            say("What was found? For example: {split}.", split=USAGE["finding"].split(", ")[1])
+        )
     return Team(
         "finding",
         "add",
@@ -184,9 +204,9 @@ def _about(mark: str) -> tuple[str, str]:
     if not severity and category in SEVERITIES:
         category, severity = "general", category
     if (severity or "medium") not in SEVERITIES:
-        raise BadInput(f"How grave a finding is, is one of {', '.join(SEVERITIES)}.")
+        raise BadInput(say("How grave a finding is, is one of {all}.", all=", ".join(SEVERITIES)))
     if not _WORD.fullmatch(category) or len(category) > MAX_CATEGORY_CHARS:
-        raise BadInput("A finding's category is one short word: `[security/high]`.")
+        raise BadInput(say("A finding's category is one short word: `[security/high]`."))
     return category, severity or "medium"
 
 
@@ -200,7 +220,7 @@ def _pointed(topic: Topic, verb: str, text: str) -> Team:
         return Team(topic, verb, link=address[1], title=rest.strip()[:MAX_TITLE_CHARS])
     if topic == "branch" or not text:
         return Team(topic, verb, title=text[:MAX_TITLE_CHARS])
-    raise BadInput(f"It goes like this: {USAGE[topic]}.")
+    raise BadInput(say("It goes like this: {usage}.", usage=USAGE[topic]))
 
 
 # --- addresses -------------------------------------------------------------------------------

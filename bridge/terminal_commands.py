@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.errors import BadInput
+from core.tongue import say
 
 WORDS = {"resume": "resume", "continue": "continue"}
 SHOWN = 5
@@ -36,8 +37,10 @@ def parse_terminal(command: str, text: str, engines: frozenset[str]) -> Terminal
     if command == "resume":
         if text.strip():
             raise BadInput(
-                "`!resume` alone shows how to go on in a terminal. To have an agent go on, say so "
-                "without the `!`."
+                say(
+                    "`!resume` alone shows how to go on in a terminal. To have an agent go on, say "
+                    "so without the `!`."
+                )
             )
         return Resume()
     engine, number = "", 0
@@ -48,8 +51,10 @@ def parse_terminal(command: str, text: str, engines: frozenset[str]) -> Terminal
             number = int(word)
         else:
             raise BadInput(
-                "`!continue` takes a session from a terminal into this thread: `!continue`, "
-                "`!continue claude`, `!continue claude 2`. To have an agent go on, say so "
-                "without the `!`."
+                say(
+                    "`!continue` takes a session from a terminal into this thread: `!continue`, "
+                    "`!continue claude`, `!continue claude 2`. To have an agent go on, say so "
+                    "without the `!`."
+                )
             )
     return Continue(engine, number)

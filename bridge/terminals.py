@@ -26,6 +26,7 @@ from core.model import TerminalSession as Kept
 from core.ports import Engine, InTerminal, kind_of
 from core.records import places, sessions, turns
 from core.records.thread import Records
+from core.tongue import say, to_say
 from core.words import ago, literal, seat_name
 
 if TYPE_CHECKING:
@@ -39,14 +40,14 @@ MAX_REMEMBERED = 200
 FRESH_S = 600.0  # used so lately that it may still be open
 VERBS = ("resume", "continue", "pick")
 _MAY = {
-    "plan": "may only read",
-    "ask": "asks before it acts",
-    "edit": "may change files",
-    "full": "may run anything",
+    "plan": to_say("may only read"),
+    "ask": to_say("asks before it acts"),
+    "edit": to_say("may change files"),
+    "full": to_say("may run anything"),
 }
 _TICKS = re.compile("`+")
-ALONE = "What runs on the host is shown to you alone: press the button."
-GONE = (
+ALONE = to_say("What runs on the host is shown to you alone: press the button.")
+GONE = to_say(
     "That session is not there any more, or a thread goes on with it already. "
     "`!continue` shows what there is."
 )
@@ -107,11 +108,11 @@ class Terminals:
         verb = "continue" if isinstance(wanted, Continue) else "resume"
         engine, number = (wanted.engine, wanted.number) if isinstance(wanted, Continue) else ("", 0)
         if engine and engine not in self._engines:
-            raise BadInput(f"Moot knows no sessions of {engine} in terminals.")
+            raise BadInput(say("Moot knows no sessions of {engine} in terminals.", engine=engine))
         known = (_person(acts), conversation.id) in self._shown
         if event.kind == "message" and not event.direct and not (number and known):
             action = f"{verb}:{conversation.id}:{engine}".rstrip(":")
-            return Reply(ALONE, (Button(action, "Show me", "primary"),))
+            return Reply(say(ALONE), (Button(action, say("Show me"), "primary"),))
         if verb == "resume":
             return Reply(self._resumed(conversation, project, acts.now))
         acts.look = Look(conversation, project, engine, number)
@@ -126,12 +127,12 @@ class Terminals:
         where, _, rest = argument.partition(":")
         engine, _, session = rest.partition(":")
         if not re.fullmatch(r"[0-9]{1,18}", where):
-            raise BadInput("This button is from another version of Moot.")
+            raise BadInput(say("This button is from another version of Moot."))
         conversation = places.by_id(int(where))
         key = acts.event.key
         there = conversation.key if conversation else key
         if conversation is None or replace(there, root="") != replace(key, root=""):
-            raise BadInput("This button belongs to another channel.")
+            raise BadInput(say("This button belongs to another channel."))
         project = self._check(acts.event.author, conversation)
         if verb == "resume":
             return Reply(self._resumed(conversation, project, acts.now))
@@ -141,16 +142,21 @@ class Terminals:
     def _check(self, author: Author, conversation: Conversation) -> Project:
         if not author.trusted:
             raise NotAllowed(
-                "Sessions on the host are for members: guests and people of other workspaces "
-                "neither see them nor bring any in."
+                say(
+                    "Sessions on the host are for members: guests and people of other workspaces "
+                    "neither see them nor bring any in."
+                )
             )
         if not self._kept:
-            raise BadInput("Sessions do not go on here: [context] sessions is off.")
+            raise BadInput(say("Sessions do not go on here: [context] sessions is off."))
         project = self._project_of(conversation.key)
         if project.own:
             raise BadInput(
-                "This channel belongs to no project, so there is no folder of yours in which a "
-                "terminal could go on. Whoever runs Moot can list it in [projects] of moot.toml."
+                say(
+                    "This channel belongs to no project, so there is no folder of yours in which "
+                    "a terminal could go on. Whoever runs Moot can list it in [projects] of "
+                    "moot.toml."
+                )
             )
         return project
 
@@ -164,16 +170,27 @@ class Terminals:
                 continue
             # Who works in a terminal may compact the session, or go back in it.
             sessions.unsure(live.id, live.known.compacted())
-            who, may = literal(seat_name(live.seat)), _MAY.get(live.permission, "not asked yet")
+            who = literal(seat_name(live.seat))
+            may = say(_MAY[live.permission]) if live.permission in _MAY else say("not asked yet")
             parts.append(
-                f"**{who}** ({may} here), used {ago(live.used_at, now)}:\n\n{fenced(line)}"
+                say(
+                    "**{who}** ({may} here), used {ago}:\n\n{fenced}",
+                    who=who,
+                    may=may,
+                    ago=ago(live.used_at, now),
+                    fenced=fenced(line),
+                )
             )
         if not parts:
-            return "No session of this thread can be gone on with in a terminal yet: ask first."
-        head = "On the host, as the user that Moot runs as:"
+            return say(
+                "No session of this thread can be gone on with in a terminal yet: ask first."
+            )
+        head = say("On the host, as the user that Moot runs as:")
         if any(turn.state == "running" for turn in turns.waiting(conversation.id)):
-            head = f"An agent works here just now: wait for its end, or `!stop` it. {head}"
-        return "\n\n".join((head, *parts, HOW))
+            head = say(
+                "An agent works here just now: wait for its end, or `!stop` it. {head}", head=head
+            )
+        return "\n\n".join((head, *parts, say(HOW)))
 
     # --- outside of it ---------------------------------------------------------------------
 
@@ -196,7 +213,7 @@ class Terminals:
                 self._shown.popitem(last=False)
             return _listed(look, found, late, acts.now)
         if picked is None:
-            return Reply(_late(late) or GONE)
+            return Reply(_late(late) or say(GONE))
         try:
             return await records.do(self._adopt, acts, look, picked)
         except BadInput as error:
@@ -250,17 +267,21 @@ class Terminals:
         sessions.adopt(here.id, seat, look.project.path, picked.kept.id, acts.now)
         when = ago(picked.kept.at, acts.now)
         name = literal(acts.event.author.name)
-        text = (
-            f"{name} continues a session of {picked.engine} from a terminal here (last used "
-            f"{when}): the next question{_to(seat, asked)} goes on in it."
+        text = say(
+            "{name} continues a session of {engine} from a terminal here (last used {when}): "
+            "the next question{to} goes on in it.",
+            name=name,
+            engine=picked.engine,
+            when=when,
+            to=_to(seat, asked),
         )
         acts.notice(here, Reply(text))
         if acts.event.kind == "message":
             return None
-        return Reply("Taken in: the thread's next question goes on in that session.")
+        return Reply(say("Taken in: the thread's next question goes on in that session."))
 
 
-HOW = (
+HOW = to_say(
     "What is done there is known here by the session itself only: nothing of it stands in the "
     "thread, and the next question here goes on in the same session. Close it in the terminal "
     "first; while it is open there, questions are answered in a new one."
@@ -277,7 +298,7 @@ def _wanted(look: Look) -> tuple[str, str]:
 
 def _to(seat: Participant, asked: Participant) -> str:
     """How a question is put to whoever has the session; a plain reply goes to ``asked``."""
-    return "" if seat == asked else f" with `--engine {seat.engine}`"
+    return "" if seat == asked else say(" with `--engine {engine}`", engine=seat.engine)
 
 
 def _listed(look: Look, found: Sequence[Found], late: Sequence[str], now: float) -> Reply:
@@ -285,23 +306,44 @@ def _listed(look: Look, found: Sequence[Found], late: Sequence[str], now: float)
     name = literal(look.project.name)
     if not found:
         text = _late(late) or (
-            f"No terminal on this host has a session in the folder of **{name}** that Moot does "
-            "not use already."
+            say(
+                "No terminal on this host has a session in the folder of **{name}** that Moot "
+                "does not use already.",
+                name=name,
+            )
         )
         return Reply(text)
     lines, buttons = list[str](), list[Button]()
     for number, one in enumerate(found[:SHOWN], 1):
-        open_ = " (perhaps still open: close it there first)" if now - one.kept.at < FRESH_S else ""
+        open_ = (
+            say(" (perhaps still open: close it there first)")
+            if now - one.kept.at < FRESH_S
+            else ""
+        )
         about = f": “{literal(one.kept.about, 120)}”" if one.kept.about.strip() else ""
-        lines.append(f"{number}. **{one.engine}**, used {ago(one.kept.at, now)}{open_}{about}")
+        lines.append(
+            say(
+                "{number}. **{engine}**, used {ago}{open}{about}",
+                number=number,
+                engine=one.engine,
+                ago=ago(one.kept.at, now),
+                open=open_,
+                about=about,
+            )
+        )
         action = f"pick:{look.conversation.id}:{one.engine}:{one.kept.id}"
         if len(action) <= MAX_ACTION_CHARS:
             buttons.append(Button(action, f"{number} · {one.engine}"[:75]))
-    head = (
-        f"Sessions in the folder of **{name}**, the newest first. The thread's agent will know all "
-        "that was said in the one you pick, and members here can ask about it."
+    head = say(
+        "Sessions in the folder of **{name}**, the newest first. The thread's agent will "
+        "know all that was said in the one you pick, and members here can ask about it.",
+        name=name,
     )
-    more = [f"The newest {SHOWN} of {len(found)}."] if len(found) > SHOWN else []
+    more = (
+        [say("The newest {shown} of {count}.", shown=SHOWN, count=len(found))]
+        if len(found) > SHOWN
+        else []
+    )
     return Reply(
         "\n\n".join(filter(None, (head, "\n".join(lines), *more, _late(late)))), tuple(buttons)
     )
@@ -310,7 +352,9 @@ def _listed(look: Look, found: Sequence[Found], late: Sequence[str], now: float)
 def _late(late: Sequence[str]) -> str:
     if not late:
         return ""
-    return f"{', '.join(late)} did not tell its sessions in time: ask once more in a moment."
+    return say(
+        "{all} did not tell its sessions in time: ask once more in a moment.", all=", ".join(late)
+    )
 
 
 def fenced(line: str) -> str:
