@@ -17,6 +17,7 @@ from core.model import Outgoing, Post, Posted
 from core.ports import Chat
 from core.records import closed, erasure, live, outbox
 from core.records.thread import Records
+from core.tongue import speaking_at
 
 log = structlog.get_logger()
 
@@ -97,8 +98,9 @@ class Delivery:
         conversation_id = first.conversation.id
         item: Outgoing | None = first
         try:
-            while item is not None and await self._send(item):
-                item = await self._records.do(outbox.take_next, conversation_id, time.time())
+            with speaking_at(first.conversation.key):
+                while item is not None and await self._send(item):
+                    item = await self._records.do(outbox.take_next, conversation_id, time.time())
         except Exception:  # the loop must live; the row stays owed and is tried again
             log.exception("delivery.broke", conversation=conversation_id)
             await asyncio.sleep(POLL_S)
