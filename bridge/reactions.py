@@ -105,8 +105,14 @@ class Reactions:
             await chat.react(mark.key, mark.platform_id, mark.wanted, on=True)
         for name in mark.shown:
             if name != mark.wanted:
-                await chat.react(mark.key, mark.platform_id, name, on=False)
+                await self._take_away(chat, mark, name)
         await self._note(mark, wanted, settled=mark.over)
+
+    async def _take_away(self, chat: Chat, mark: Mark, name: str) -> None:
+        try:
+            await chat.react(mark.key, mark.platform_id, name, on=False)
+        except ChatRefused as refused:  # it may never have been put there
+            log.debug("reactions.not_there", code=refused.code)
 
     async def _note(self, mark: Mark, shown: Iterable[str], *, settled: bool) -> None:
         if settled:

@@ -374,6 +374,16 @@ class LoopbackSlack:
         answer = await self.api.call("chat.delete", {"channel": channel, "ts": ts}, self.bot_token)
         assert answer["ok"], answer
 
+    def archive(self, channel: str) -> None:
+        """It takes no posts any more; of that bots are not told while they do not ask."""
+        self.api.archived.add(channel)
+
+    def unarchive(self, channel: str) -> None:
+        self.api.archived.discard(channel)
+        stamp = f"{time.time():.6f}"
+        told = {"type": "message", "subtype": "channel_unarchive", "channel": channel}
+        self.events.event({**told, "user": ALICE, "ts": stamp, "event_ts": stamp})
+
     async def other_bot(self, text: str, *, channel: str = GENERAL, thread: str = "") -> str:
         """Another app posts; Moot hears of it."""
         args = {"channel": channel, "text": text, **({"thread_ts": thread} if thread else {})}

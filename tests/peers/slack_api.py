@@ -70,6 +70,7 @@ class WebApi:
         keeps_metadata: whether the metadata of posts can be read back.
         page_max: messages in one answer at most; Slack may give fewer than were asked for.
         direct: the channels of its direct messages.
+        archived: channels that take no posts.
         member_of: channels that the bot was invited to.
         scopes: the header that lists the granted ones.
         calls: all that came in.
@@ -83,6 +84,7 @@ class WebApi:
         self.page_max = 999
         self.member_of: set[str] = set()
         self.direct: set[str] = set()
+        self.archived: set[str] = set()
         self.person_flags: dict[str, Json] = {}
         self.channel_flags: dict[str, Json] = {}
         self.groups: dict[str, list[str]] = {}  # user groups and their members
@@ -146,6 +148,8 @@ class WebApi:
             raise Refused("invalid_auth")
         if wants_app != (token == self.app["appToken"]):
             raise Refused("not_allowed_token_type")
+        if method.startswith("chat.") and args.get("channel") in self.archived:
+            raise Refused("is_archived")
         own = getattr(self, "_" + method.replace(".", "_"), None)
         return await (own(args) if own else self.forward(method, args, token))
 

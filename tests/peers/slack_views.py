@@ -54,11 +54,13 @@ class Modal:
 
 
 class Views:
-    """Attributes: ``trigger_life_s``, and ``modals``, everything that was opened, oldest first."""
+    """Attributes: ``trigger_life_s``; ``modals``, all that were opened, oldest first; ``homes``,
+    the Home tab of each person."""
 
     def __init__(self) -> None:
         self.trigger_life_s = 3.0
         self.modals: list[Modal] = []
+        self.homes: dict[str, Json] = {}
         self._triggers: dict[str, tuple[float, str]] = {}
         self._used: set[str] = set()
 
@@ -84,6 +86,16 @@ class Views:
         made = {**view, "id": f"V{uuid.uuid4().hex[:10].upper()}", "state": {"values": {}}}
         self.modals.append(Modal(user, made))
         return {"ok": True, "view": made}
+
+    def published(self, args: Json) -> Json:
+        """Answer ``views.publish``."""
+        user, view = args.get("user_id"), args.get("view")
+        if not user or not isinstance(view, dict) or view.get("type") != "home":
+            raise BadView("invalid_arguments")
+        if not 0 < len(view.get("blocks") or []) <= 100:
+            raise BadView("invalid_arguments")
+        self.homes[user] = {**view, "id": f"V{uuid.uuid4().hex[:10].upper()}"}
+        return {"ok": True, "view": self.homes[user]}
 
     def submission(self, modal: Modal, values: dict[str, Any], base: Json) -> Json:
         """The payload of a modal that is sent with ``values`` typed over what stood there."""

@@ -32,6 +32,10 @@ class Seen:
     text: str
     buttons: tuple[tuple[str, str], ...]
     """(custom id, label) of each button."""
+    menus: dict[str, tuple[str, tuple[str, ...], bool]]
+    """(custom id, values, whether it is disabled) of each menu, by what it shows."""
+    reactions: frozenset[str]
+    """Those of the bot."""
     edited: bool
     ephemeral: bool
     system: bool
@@ -56,6 +60,20 @@ def seen(world: LoopbackDiscord, message: Message) -> Seen:
         author_id=str(author.id),
         text=message.content,
         buttons=buttons,
+        menus={
+            str(part.get("placeholder", "")): (
+                str(part["custom_id"]),
+                tuple(str(one["value"]) for one in part["options"]),
+                bool(part.get("disabled")),
+            )
+            for part in walk_components(message.components)
+            if part.get("type") == ComponentType.STRING_SELECT
+        },
+        reactions=frozenset(
+            reaction.emoji
+            for reaction in message.reactions
+            if backend.bot_user.id in reaction.user_ids
+        ),
         edited=message.edited_timestamp is not None,
         ephemeral=message.is_ephemeral,
         system=message.type not in (0, 19, 20, 23),
@@ -190,10 +208,10 @@ class Person:
         backend.announce_thread_create(thread)
         return str(thread.id)
 
-    def first_message(self, post: Id, text: str) -> str:
+    def first_message(self, post: Id, text: str, *files: dict[str, Any]) -> str:
         """The starter of a forum post: it carries the id of its thread."""
         backend = self._world.backend
-        message = backend.prepare_message(int(post), self._id, text)
+        message = backend.prepare_message(int(post), self._id, text, attachments=list(files))
         message.id = int(post)
         backend.commit_message(message)
         return str(message.id)
@@ -227,6 +245,49 @@ class Person:
         stored = self._world.backend.get_message(int(message.channel), int(message.id))
         assert stored.visible_to(self._id), "that message cannot be seen by this person"
         return self._interact(InteractionType.MESSAGE_COMPONENT, int(message.channel), data, stored)
+
+    def choose(self, message: Seen, menu: str, value: str) -> Asked:
+        """Pick one of a menu's choices; ``menu`` is what it shows while nothing is picked."""
+        action, offered, disabled = message.menus[menu]
+        assert value in offered, f"the menu offers only {offered}"
+        assert not disabled, "that menu cannot be used"
+        data = {"custom_id": action, "component_type": 3, "values": [value]}
+        stored = self._world.backend.get_message(int(message.channel), int(message.id))
+        return self._interact(InteractionType.MESSAGE_COMPONENT, int(message.channel), data, stored)
+
+    def shortcut(self, name: str, channel: Id, message_id: Id) -> Asked:
+        """Use a command out of a message's menu."""
+        backend = self._world.backend
+        place = backend.get_channel(int(channel))
+        command = backend.find_command(name, place.guild_id, AppCommandType.MESSAGE)
+        assert command is not None, f"{name!r} is not registered"
+        stored = backend.get_message(place.id, int(message_id))
+        data = {
+            "id": command["id"],
+            "name": name,
+            "type": int(AppCommandType.MESSAGE),
+            "target_id": str(message_id),
+            "resolved": {
+                "messages": {str(message_id): dict(serializers.message_payload(backend, stored))}
+            },
+        }
+        return self._interact(InteractionType.APPLICATION_COMMAND, place.id, data)
+
+    async def offered(self, channel: Id, name: str, option: str, typed: str = "") -> list[str]:
+        """What is offered while an option of a command is typed."""
+        backend = self._world.backend
+        place = backend.get_channel(int(channel))
+        command = backend.find_command(name, place.guild_id, AppCommandType.CHAT_INPUT)
+        assert command is not None, f"/{name} is not registered"
+        declared = {one["name"]: one for one in command["options"]}
+        assert declared[option].get("autocomplete"), f"/{name} {option} is not offered anything"
+        given = {"name": option, "type": 3, "value": typed, "focused": True}
+        data = {"id": command["id"], "name": name, "type": 1, "options": [given]}
+        asked = self._interact(InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, place.id, data)
+        await self._world.until(
+            lambda: asked.record.autocomplete_choices is not None, 5, "what is offered"
+        )
+        return [str(one["value"]) for one in asked.record.autocomplete_choices or ()]
 
     def submit(self, asked: Asked, times: int = 1, **values: Any) -> Asked:
         """Send the modal that ``asked`` was answered with; what is not given stays as it stood."""
