@@ -18,6 +18,7 @@ from core.model import (
 )
 from core.records.filing import file, note, origin_of, seen, seen_one
 from core.records.tables import ArtifactRow, FindingRow
+from core.tongue import say
 
 
 def add_finding(
@@ -57,7 +58,7 @@ def set_finding_state(finding: Finding, state: FindingState, *, by: Actor, now: 
     """
     row = FindingRow.get_by_id(finding.id)
     if row.state == state:
-        raise BadInput(f"Finding {row.number} is {state} already.")
+        raise BadInput(say("Finding {number} is {state} already.", number=row.number, state=state))
     FindingRow.change(row.id, state=state)
     note(row, f"{row.state} -> {state}", by, now)
     return to_finding(FindingRow.get_by_id(row.id))

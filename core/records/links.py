@@ -12,6 +12,7 @@ from core.records.filing import write_audit
 from core.records.prepared import Prepared
 from core.records.search import search
 from core.records.tables import BranchRow, ConversationRow, LinkRow, MessageRow
+from core.tongue import say
 
 _LOOKED_AT = 100  # hits that suggestions are taken from
 
@@ -24,11 +25,13 @@ def link(scene: Scene, other_id: int, *, by: Actor, now: float) -> bool:
     """
     here = scene.conversation
     if other_id == here.id:
-        raise BadInput("A thread cannot be linked with itself.")
+        raise BadInput(say("A thread cannot be linked with itself."))
     if not _both_see(scene, other_id):
         raise BadInput(
-            "There is no such thread that this one may be linked with: both must be in the same "
-            "channel, or in public channels of the same project."
+            say(
+                "There is no such thread that this one may be linked with: both must be in the "
+                "same channel, or in public channels of the same project."
+            )
         )
     first, second = sorted((here.id, other_id))
     made = (
@@ -108,12 +111,16 @@ def fork(scene: Scene, message_id: int, *, by: Actor, now: float) -> tuple[Branc
     """
     here = scene.conversation
     if here.direct:
-        raise BadInput("A direct message has no threads to branch into; branch in a channel.")
+        raise BadInput(say("A direct message has no threads to branch into; branch in a channel."))
     if messages.get_message(message_id, here.id) is None:
-        raise BadInput(f"There is no message #{message_id} in this thread.")
+        raise BadInput(
+            say("There is no message #{message_id} in this thread.", message_id=message_id)
+        )
     parent = ConversationRow.get_by_id(here.id)
     if parent.apart:
-        raise BadInput("A private thread cannot branch: its branch would be open to the channel.")
+        raise BadInput(
+            say("A private thread cannot branch: its branch would be open to the channel.")
+        )
     made = messages.open_conversation(
         replace(here.key, root=""), direct=False, in_thread=False, now=now
     )
@@ -161,7 +168,7 @@ def end_branch(
     """
     row = BranchRow.get_by_id(branch.id)
     if row.state != "open":
-        raise BadInput(f"This branch was {row.state} already.")
+        raise BadInput(say("This branch was {state} already.", state=row.state))
     BranchRow.change(row.id, state=state)
     write_audit("branch", row.id, f"{row.state} -> {state}", by, now, project, row.conversation_id)
     return to_branch(BranchRow.get_by_id(row.id))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from core.records.prepared import Prepared
 from core.records.tables import OutboxRow, PullRow, RequestRow, RunRow, TurnRow
+from core.tongue import say, to_say
 
-UNSURE = "*A message that stood here may have been deleted meanwhile. Ask again.*"
+UNSURE = to_say("*A message that stood here may have been deleted meanwhile. Ask again.*")
 _KEPT = OutboxRow.state.not_in(("due", "kept"))
 
 
@@ -32,7 +33,7 @@ def forget_edited(message_id: int, turn_id: int | None, text: str) -> None:
 
 _withdraw_fleeting = Prepared(
     OutboxRow,
-    lambda now: OutboxRow.update(text=UNSURE).where(
+    lambda now, text: OutboxRow.update(text=text).where(
         (OutboxRow.state == "due") & (OutboxRow.fleeting == 1) & (OutboxRow.created_at <= now)
     ),
 )
@@ -40,7 +41,7 @@ _withdraw_fleeting = Prepared(
 
 def withdraw_fleeting(now: float) -> None:
     """What answers a command may tell any message: one that still waits is not sent any more."""
-    _withdraw_fleeting.run(now=now)
+    _withdraw_fleeting.run(now=now, text=say(UNSURE))
 
 
 def forget_run(run: RunRow, conversation_id: int) -> None:

@@ -10,6 +10,7 @@ from core.model import PLAN_STATES, Actor, Origin, Plan, PlanState, Scene, Subta
 from core.records.filing import file, note, origin_of, seen, seen_one
 from core.records.prepared import Prepared
 from core.records.tables import PlanRow, SubtaskRow
+from core.tongue import say
 
 _NEXT: Mapping[PlanState, tuple[PlanState, ...]] = {
     "proposed": ("active", "rejected"),
@@ -93,17 +94,30 @@ def set_plan_state(plan: Plan, state: PlanState, *, by: Actor, now: float) -> Pl
     can = _NEXT[cast("PlanState", row.state)]
     if not can:
         raise BadInput(
-            f"Plan {row.number} is {row.state}: propose it anew with `!plan new TITLE`, "
-            "subtasks on further lines."
+            say(
+                "Plan {number} is {state}: propose it anew with `!plan new TITLE`, subtasks on "
+                "further lines.",
+                number=row.number,
+                state=row.state,
+            )
         )
     if state not in can:
         raise BadInput(
-            f"Plan {row.number} is {row.state}; it can become {' or '.join(can)}, not {state}."
+            say(
+                "Plan {number} is {state}; it can become {all}, not {state2}.",
+                number=row.number,
+                state=row.state,
+                all=" or ".join(can),
+                state2=state,
+            )
         )
     other = active_plan(row.conversation_id) if state == "active" else None
     if other is not None:
         raise BadInput(
-            f"Plan {other.number} is active in this thread: mark it done or reject it first."
+            say(
+                "Plan {number} is active in this thread: mark it done or reject it first.",
+                number=other.number,
+            )
         )
     PlanRow.change(row.id, state=state)
     note(row, f"{row.state} -> {state}", by, now)
@@ -129,9 +143,22 @@ def set_subtask(
     task = SubtaskRow.get_or_none((SubtaskRow.plan == row.id) & (SubtaskRow.number == number))
     if task is None:
         count = len(to_plan(row).subtasks)
-        raise BadInput(f"Plan {row.number} has no subtask {number}; it has {count}.")
+        raise BadInput(
+            say(
+                "Plan {number} has no subtask {number2}; it has {count}.",
+                number=row.number,
+                number2=number,
+                count=count,
+            )
+        )
     if row.state not in ("proposed", "active"):
-        raise BadInput(f"Plan {row.number} is {row.state}: its subtasks do not change any more.")
+        raise BadInput(
+            say(
+                "Plan {number} is {state}: its subtasks do not change any more.",
+                number=row.number,
+                state=row.state,
+            )
+        )
     given = {"state": state, "owner": owner, "progress": progress}
     values = {name: value for name, value in given.items() if value is not None}
     if values:
@@ -146,7 +173,12 @@ def set_subtask(
 def _standing(plan: Plan) -> PlanRow:
     row = PlanRow.get_by_id(plan.id)
     if row.withdrawn_at is not None:
-        raise BadInput(f"Plan {row.number} was withdrawn: the message it came from was deleted.")
+        raise BadInput(
+            say(
+                "Plan {number} was withdrawn: the message it came from was deleted.",
+                number=row.number,
+            )
+        )
     return row
 
 
