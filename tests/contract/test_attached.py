@@ -52,3 +52,21 @@ async def test_ollama_is_shown_images_only_by_a_model_that_sees(desk: Desk) -> N
         message = desk.models.seen[-1].body["messages"][-1]
         assert message.get("images", []) == [base64.b64encode(picture).decode()] * told
         assert ("takes no images" in json.dumps(message)) is not told
+
+
+@pytest.mark.parametrize("desk", ["claude", "codex", "gemini"], indirect=True)
+async def test_a_picture_is_seen(desk: Desk) -> None:
+    """Shown with the question, or by the agent's own read tool: its very pixels reach the model."""
+    dot = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mP4z8CAFTEMLQkAKP8/"
+        "wc53yE8AAAAASUVORK5CYII="
+    )
+    outcome = await desk.ask("@@fake read path=@FILES/1-dot.png@@", attached={"1-dot.png": dot})
+    assert outcome.kind == "answered", outcome
+    assert base64.b64encode(dot).decode()[:24] in desk.bodies()
+
+
+@pytest.mark.parametrize("desk", ["codex"], indirect=True)
+async def test_what_is_called_a_picture_and_is_none_costs_codex_no_answer(desk: Desk) -> None:
+    outcome = await desk.ask("hello", attached={"1-broken.png": b"<html>not a picture</html>"})
+    assert outcome.kind == "answered", outcome

@@ -38,6 +38,8 @@ _HELLO, _THREAD, _TURN, _WORD = 1, 2, 3, 4  # the ids of our requests
 _NOT_WANTED = ("turn/diff/updated", "thread/started", "item/reasoning/textDelta")
 _Tokens = tuple[int, int, int]  # input, output, cached
 
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
 
 class CodexReader(LineReader):
     """See ``core.ports.Reader``: opens a thread, starts one turn in it, and sees it to its end.
@@ -150,6 +152,12 @@ class CodexReader(LineReader):
             {"type": "text", "text": words, "text_elements": []}
             for words in (self._told(), text)
             if words
+        ]
+        # Its shell shows it no pixels.
+        said += [
+            {"type": "localImage", "path": path}
+            for path in self._task.files
+            if path.lower().endswith(_IMAGES)
         ]
         params: JsonObject = {"threadId": self.session, "input": said, **limits}
         self._out.append({"id": _TURN, "method": "turn/start", "params": params})
