@@ -176,6 +176,15 @@ class Door:
 
     def check_decides(self, author: Author, key: ConversationKey) -> None:
         """Let through who may decide what an agent asks leave for. Raises as ``check``."""
+        held = self.role(author, key)
+        if held in (Role.VIEWER, Role.RUNNER):
+            why = say(
+                "{name} may not decide this: that needs the role approver, and theirs here is "
+                "{held}.",
+                name=literal(author.name, 60),
+                held=held.called,
+            )
+            raise NotAllowed(f"{why} {self._how(author, key, Role.APPROVER)}")
         self.check_role(author, key, Role.APPROVER)
 
     def _refusal(self, author: Author, key: ConversationKey, held: Role, least: Role) -> str:
@@ -200,13 +209,15 @@ class Door:
         everyone = place.lists.viewers | place.lists.allow | place.lists.admins
         if not held and not everyone | (place.lists.approvers - {EVERYBODY}):
             why += " " + say("Nobody is on the list yet.")
-        how = say(
+        return f"{why} {self._how(author, key, max(least, Role.RUNNER))}"
+
+    def _how(self, author: Author, key: ConversationKey, wanted: Role) -> str:
+        return say(
             'To change that, whoever runs Moot adds "{grant}" to {list} in moot.toml and '
             "restarts it.",
             grant=author.grants[0] if author.grants else author.id,
-            list=place.where(max(least, Role.RUNNER)),
+            list=self.place(key).where(wanted),
         )
-        return f"{why} {how}"
 
     # --- how far -----------------------------------------------------------------------------
 

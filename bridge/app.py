@@ -233,6 +233,7 @@ async def running(
                 memory=memory.unwell,
                 languages=languages,
                 often=often_of(settings),
+                whispers=frozenset(c.name for c in chats if c.limits.whispers),
             ),
             render,
             on_turn=_all(worker.wake, shown.wake),

@@ -222,8 +222,7 @@ class _Taken:
     def _handle(self) -> Reply | None:
         match self.event.kind:
             case "message":
-                self._message()
-                return None
+                return self._message()
             case "command":
                 return self._command()
             case "button":
@@ -245,37 +244,49 @@ class _Taken:
 
     # --- messages -------------------------------------------------------------------------
 
-    def _message(self) -> None:
+    def _message(self) -> Reply | None:
         event = self.event
         known = messages.find_conversation(event.key)
         typed = typed_command(event.text)
         addressed = is_addressed(event, known, self.intake.door)
         if (addressed or known) and changes.stays_out(event, known.id if known else 0):
-            return
+            return None
         to_us_by_name = event.mentions_us or event.direct
         held = self.intake.door.role(event.author, event.key)
         allowed = held >= Role.RUNNER  # whose words may command an agent
         if not addressed or not (to_us_by_name or allowed or (held and typed)):
             if known:
                 messages.add_event(known.id, event, addressed=False, admitted=allowed)
-            return
+            return None
         conversation = known or self._open()
         if typed is None and not to_us_by_name and self._at_roundtable(conversation):
             # Somebody speaks up while the table talks: the next participant reads it.
             _, news = messages.add_event(conversation.id, event, addressed=False)
             if news:
                 remind(self.acts, conversation, event.text, queued=False)
-            return
+            return None
         take_quoted(event, conversation, self.intake.door)
         message_id, news = messages.add_event(
             conversation.id, event, addressed=True, admitted=allowed
         )
         self.settled = True
         if not news or is_too_late(self.acts, conversation):
-            return
+            return None
         if event.author.kind != "human":
             ask_for_bot(self.acts, conversation, message_id)
-            return
+            return None
+        return self._mean(conversation, message_id, typed, allowed=allowed)
+
+    def _mean(
+        self,
+        conversation: Conversation,
+        message_id: int,
+        typed: tuple[str, str] | None,
+        *,
+        allowed: bool,
+    ) -> Reply | None:
+        """Do what a message means; what is returned is for its author alone."""
+        event = self.event
         try:
             self.gate.enter()
             if allowed:
@@ -288,8 +299,12 @@ class _Taken:
             reply = Reply(str(error), (form_button(error.said, message_id),))
         except (NotAllowed, BadInput) as error:
             reply = self.gate.denied(error)
+            alone = event.key.chat in self.policy.whispers and not event.direct
+            if alone and isinstance(error, NotAllowed):
+                return reply  # to them alone, not in front of everybody
         if reply:
             self.acts.notice(conversation, reply)
+        return None
 
     def _open(self) -> Conversation:
         event = self.event

@@ -39,4 +39,5 @@ class IntakePolicy:
     own_engines: frozenset[str] = frozenset()
     reactions: bool = False
     often: Counter = field(default_factory=Counter)
+    whispers: frozenset[str] = frozenset()  # chats that can answer a message's author alone
     memory: Callable[[], str] = str  # what is wrong with it, in a line; "": nothing

@@ -101,6 +101,7 @@ class SlackChat:
             file_bytes=takes,
             redelivers_s=REDELIVERS_S,
             history_pace_s=HISTORY_PACE_S,
+            whispers=True,
         )
 
     # --- receiving -------------------------------------------------------------------------

@@ -154,7 +154,9 @@ class Inbox:
         known = await self._people.look_up(self._me, ids_in(message), channels)
         translated = to_event(body, self._me, known)
         if translated is not None:
-            await self._take(translated, body, known)
+            reply = await self._take(translated, body, known)
+            if reply is not None:
+                self._later(self._whisper(translated, str(event.get("thread_ts") or ""), reply))
 
     async def _take(self, event: ChatEvent, body: Json, known: Directory) -> Reply | None:
         """Hand over, with what is told of the channel."""
@@ -285,6 +287,20 @@ class Inbox:
                 await self._respond(body, {**made, "replace_original": False})
         except MootError as error:
             log.warning("slack.note_lost", channel=channel, error=str(error))
+
+    async def _whisper(self, event: ChatEvent, thread: str, reply: Reply) -> None:
+        """Tell the author of a message something alone; a thread of one message cannot show it."""
+        try:
+            await self._api.call(
+                "chat.postEphemeral",
+                timeout_s=NOTE_TIMEOUT_S,
+                channel=event.key.channel,
+                user=event.author.id,
+                thread_ts=thread or None,
+                **_note(reply),
+            )
+        except MootError as error:
+            log.warning("slack.note_lost", channel=event.key.channel, error=str(error))
 
     async def _respond(self, body: Json, message: dict[str, Any]) -> None:
         url = str(body.get("response_url") or "")

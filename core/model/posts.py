@@ -115,9 +115,8 @@ class Post:
             look-up by text does not take one of them for this post.
         files: what goes with it, within ``ChatLimits``; one that the platform refuses is named in
             the error, and the text is posted without it.
-        live: a message of ours that shows this answer while it is written ("" = none): the post
-            takes its place, by an edit where the platform allows that, else as a new message with
-            the old one deleted.
+        stream: who reads along (``Author.id``), for a message that is to grow (``Streams``);
+            ``text`` is what it begins with.
     """
 
     nonce: str
@@ -128,7 +127,7 @@ class Post:
     tried_at: float | None = None
     known_ids: frozenset[str] = frozenset()
     files: tuple[OutFile, ...] = ()
-    live: str = ""
+    stream: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +156,7 @@ class ChatLimits:
     edit_gap_s: float = 0.0
     redelivers_s: float = 0.0  # what nobody took for so long is brought again without being asked
     history_pace_s: float = 0.0  # between two looks at the histories of places
+    whispers: bool = False  # a reply to a message can be shown to its author alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,16 @@ class Secret:
 
 
 OutgoingOp = Literal["post", "edit", "delete"]
-OutgoingKind = Literal["answer", "notice", "header", "pull", "status", "request"]
+OutgoingKind = Literal["answer", "notice", "header", "pull", "status", "live", "request"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Something owed to a platform. ``target_message`` is the message an edit or deletion means."""
+    """Something owed to a platform. ``target_message`` is the message an edit or deletion means.
+
+    A post with ``live`` takes the place of that message, which shows its words already; one with
+    ``stream`` begins a message that grows (``Post.stream``).
+    """
 
     id: int
     conversation: Conversation
@@ -206,3 +210,4 @@ class Outgoing:
     known_ids: frozenset[str] = frozenset()
     files: tuple[OutFile, ...] = ()
     live: str = ""
+    stream: str = ""
