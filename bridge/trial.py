@@ -21,6 +21,7 @@ from config.settings import Settings
 from core.engines.process import adopt_orphans
 from core.model import Author, ConversationKey
 from core.records import turns
+from core.tongue import say, to_say
 
 log = structlog.get_logger()
 
@@ -103,10 +104,13 @@ def banner(moot: Moot, channel: str, author: Author) -> tuple[str, ...]:
     """What a channel of the room says first, with what agents may really do there."""
     engine = moot.default_engine
     if engine != LAST_RESORT:
-        who = f"{engine} answers here. {_place(moot, channel, author)}"
+        who = say(
+            "{engine} answers here. {place}", engine=engine, place=_place(moot, channel, author)
+        )
     else:
-        who = REHEARSAL if moot.settings.engines.default else f"{no_agent()} {REHEARSAL}"
-    return who, "Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable."
+        mine = say(REHEARSAL)
+        who = mine if moot.settings.engines.default else f"{no_agent()} {mine}"
+    return who, say("Ask anything, or try `!rt SQL or files for the audit log?` for a roundtable.")
 
 
 def _place(moot: Moot, channel: str, author: Author) -> str:
@@ -115,22 +119,30 @@ def _place(moot: Moot, channel: str, author: Author) -> str:
     intake = moot.intake
     rights = rights_of(intake.door, project, author, moot.default_engine, intake.policy.rights)
     if not project.own:
-        return f"It works in `{project.path}`. {say_short(rights)}"
-    return (
-        "It sees an empty folder; for it to see your code, write into `moot.toml` a table "
-        f'`[projects.mine]` with `path = "~/src/mine"` and `channels = ["{CHAT}:{channel}"]`. '
-        + say_short(rights)
-    )
+        return say(
+            "It works in `{path}`. {say_short}", path=project.path, say_short=say_short(rights)
+        )
+    return say(
+        "It sees an empty folder; for it to see your code, write into `moot.toml` a "
+        'table `[projects.mine]` with `path = "~/src/mine"` and `channels = '
+        '["{chat}:{channel}"]`. ',
+        chat=CHAT,
+        channel=channel,
+    ) + say_short(rights)
 
 
 def no_agent() -> str:
     """Why the rehearsal answers, with the command as it can be typed here."""
     # After `make run` the program is in .venv, and not on the PATH.
     command = "moot" if shutil.which("moot") else sys.argv[0]
-    return (
-        f"No coding agent was found installed and signed in (`{command} engines` shows why). "
-        "Install Claude Code, Codex, Gemini CLI or OpenCode, sign in, and start again."
+    return say(
+        "No coding agent was found installed and signed in (`{command} engines` shows "
+        "why). Install Claude Code, Codex, Gemini CLI or OpenCode, sign in, and start "
+        "again.",
+        command=command,
     )
 
 
-REHEARSAL = "`rehearsal` answers here: a scripted engine without a model that quotes your question."
+REHEARSAL = to_say(
+    "`rehearsal` answers here: a scripted engine without a model that quotes your question."
+)

@@ -12,14 +12,15 @@ import structlog
 from adapters.discord.forms import modal_of
 from adapters.discord.shape import view_of
 from core.model import Reply
+from core.tongue import say, to_say
 
 log = structlog.get_logger(__name__)
 
 Render = Callable[[str], tuple[str, ...]]
 
 DEFER_AFTER_S = 2.0
-TAKEN = Reply("On it.")
-NOT_TAKEN = Reply("Moot could not take this in. Please try again in a minute.")
+TAKEN = to_say("On it.")
+NOT_TAKEN = to_say("Moot could not take this in. Please try again in a minute.")
 REQUEST_S = 15.0
 LONGEST_WAIT_S = 90.0  # the inbox gives up earlier
 
@@ -37,21 +38,23 @@ async def answer(
             async with asyncio.timeout(REQUEST_S):
                 await interaction.response.defer(ephemeral=True, thinking=True)
             await asyncio.wait({taken}, timeout=LONGEST_WAIT_S)
-            await _show(interaction, _result(taken) or TAKEN, render)
+            await _show(interaction, _result(taken) or Reply(say(TAKEN)), render)
             return
         reply = _result(taken)
         if reply is None and interaction.type is discord.InteractionType.component:
             async with asyncio.timeout(REQUEST_S):
                 await interaction.response.defer()  # a click that needs no words
             return
-        await _show(interaction, reply or TAKEN, render)
+        await _show(interaction, reply or Reply(say(TAKEN)), render)
     except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
         # Too late, answered already, or Discord is away.
         log.warning("discord.interaction_unanswered", id=interaction.id, why=type(error).__name__)
 
 
 def _result(taken: asyncio.Future[Reply | None]) -> Reply | None:
-    return taken.result() if taken.done() and not taken.cancelled() else NOT_TAKEN
+    if taken.done() and not taken.cancelled():
+        return taken.result()
+    return Reply(say(NOT_TAKEN))
 
 
 async def _show(interaction: discord.Interaction, reply: Reply, render: Render) -> None:

@@ -10,6 +10,7 @@ import aiohttp
 import discord
 
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
+from core.tongue import say, to_say
 
 # discord.py waits out short rate limits and 5xx itself (up to 25 s in all); past this it is lost.
 DEADLINE_S = 60.0
@@ -25,17 +26,19 @@ THREAD_EXISTS, THREAD_LOCKED = 160004, 160005
 CLOSED = frozenset((50001, 50007, 50013, THREAD_LOCKED, 160006))
 
 _WORDS = {
-    10003: "The channel or thread is gone.",
-    10008: "The message is gone.",
-    30046: "Discord does not let a message older than an hour be edited this often.",
-    40005: "The message is too large for Discord.",
-    50001: "Moot cannot see this channel: give its role “View Channel” there.",
-    50007: "This person does not take direct messages from Moot.",
-    50013: "Moot lacks a permission here. Its role needs “Send Messages”, “Send Messages in "
-    "Threads”, “Create Public Threads” and “Read Message History” in this channel.",
-    50083: "The thread is archived.",
-    160005: "The thread is locked. Unlock it, or give Moot's role “Manage Threads”.",
-    160006: "There are too many open threads in this channel; archive some.",
+    10003: to_say("The channel or thread is gone."),
+    10008: to_say("The message is gone."),
+    30046: to_say("Discord does not let a message older than an hour be edited this often."),
+    40005: to_say("The message is too large for Discord."),
+    50001: to_say("Moot cannot see this channel: give its role “View Channel” there."),
+    50007: to_say("This person does not take direct messages from Moot."),
+    50013: to_say(
+        "Moot lacks a permission here. Its role needs “Send Messages”, “Send Messages in "
+        "Threads”, “Create Public Threads” and “Read Message History” in this channel."
+    ),
+    50083: to_say("The thread is archived."),
+    160005: to_say("The thread is locked. Unlock it, or give Moot's role “Manage Threads”."),
+    160006: to_say("There are too many open threads in this channel; archive some."),
 }
 
 
@@ -43,10 +46,12 @@ def refusal(error: discord.HTTPException) -> ChatRefused:
     """Discord said no, and would again."""
     if error.status == 401:
         return ChatRefused(
-            "Discord refuses the token; set MOOT__DISCORD__TOKEN anew.", "401", closed=True
+            say("Discord refuses the token; set MOOT__DISCORD__TOKEN anew."), "401", closed=True
         )
     code = LOCKED if error.code == THREAD_LOCKED else str(error.code or error.status)
-    words = _WORDS.get(error.code) or f"Discord refused it: {error.text or error.status}"
+    words = say("Discord refused it: {text}", text=error.text or error.status)
+    if error.code in _WORDS:
+        words = say(_WORDS[error.code])
     return ChatRefused(words, code, closed=error.code in CLOSED)
 
 
@@ -70,9 +75,11 @@ async def answered(deadline_s: float = DEADLINE_S) -> AsyncIterator[None]:
         ):  # without a Via header: Cloudflare turned us away, not Discord
             after = error.response.headers.get("Retry-After", "")
             pause = float(after) if after.replace(".", "", 1).isdigit() else BAN_PAUSE_S
-            raise ChatBusy(pause, "turned away by Discord's front") from error
+            raise ChatBusy(pause, say("turned away by Discord's front")) from error
         if error.status >= 500 or error.status == 408:
-            raise ChatUnsure(f"Discord answered {error.status}") from error
+            raise ChatUnsure(say("Discord answered {status}", status=error.status)) from error
         raise refusal(error) from error
     except (TimeoutError, OSError, aiohttp.ClientError) as error:
-        raise ChatUnsure(f"no answer from Discord ({type(error).__name__})") from error
+        raise ChatUnsure(
+            say("no answer from Discord ({name})", name=type(error).__name__)
+        ) from error

@@ -14,6 +14,7 @@ from adapters.discord.wording import one_line
 from core.bounded import CHUNK, bounded
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Attachment
+from core.tongue import say, to_say
 
 log = structlog.get_logger(__name__)
 
@@ -24,8 +25,8 @@ TIMES = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=20.0)
 # As they are: what is unpacked on the way could be a thousand times larger.
 PLAIN = {"Accept-Encoding": "identity"}
 
-GONE = "it is no longer there on Discord"
-ELSEWHERE = "its address is none of Discord's, so I do not fetch it"
+GONE = to_say("it is no longer there on Discord")
+ELSEWHERE = to_say("its address is none of Discord's, so I do not fetch it")
 
 
 def attachments(message: Any) -> tuple[Attachment, ...]:
@@ -60,10 +61,10 @@ async def download(
                 url = await _look_up(client, attachment)
                 found = await _fetch(session, url, limit_bytes, api_url)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            why = f"no answer from Discord ({type(error).__name__})"
+            why = say("no answer from Discord ({name})", name=type(error).__name__)
             raise ChatBusy(PAUSE_S, why) from error
     if found is None:
-        raise ChatRefused(GONE, "404")
+        raise ChatRefused(say(GONE), "404")
     return found
 
 
@@ -89,18 +90,20 @@ async def _fetch(
         return None
     if not is_discord(url, api_url):
         log.warning("discord.file_elsewhere", host=urlsplit(url).hostname)
-        raise ChatRefused(ELSEWHERE, "elsewhere")
+        raise ChatRefused(say(ELSEWHERE), "elsewhere")
     async with session.get(url, allow_redirects=False) as answer:
         if answer.status in (403, 404, 410):
             return None
         if answer.status == 429 or answer.status >= 500:
             after = answer.headers.get("Retry-After", "")
             pause = float(after) if after.replace(".", "", 1).isdigit() else PAUSE_S
-            raise ChatBusy(pause, f"Discord answered {answer.status}")
+            raise ChatBusy(pause, say("Discord answered {status}", status=answer.status))
         if answer.status in (301, 302, 303, 307, 308):
-            raise ChatRefused(ELSEWHERE, "redirect")
+            raise ChatRefused(say(ELSEWHERE), "redirect")
         if answer.status != 200:
-            raise ChatRefused(f"Discord answered {answer.status}", str(answer.status))
+            raise ChatRefused(
+                say("Discord answered {status}", status=answer.status), str(answer.status)
+            )
         body = answer.content.iter_chunked(CHUNK)
         return await bounded(body, answer.content_length, limit_bytes)
 

@@ -117,7 +117,8 @@ class Receiver:
             self._seen.popitem(last=False)
         taken: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
         self._put(channel_id, partial(self._interaction_event, interaction, channel_id), taken)
-        task = asyncio.create_task(answer(interaction, taken, self._render))
+        with speaking(language_of(interaction)):
+            task = asyncio.create_task(answer(interaction, taken, self._render))
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
 
@@ -257,3 +258,10 @@ def _guild_of(message: discord.Message) -> int | None:
     if message.guild is not None:
         return message.guild.id
     return getattr(message.channel, "guild_id", None)
+
+
+def language_of(interaction: discord.Interaction) -> str:
+    """What is spoken where somebody used a command or a button; a thread is its channel's."""
+    channel = interaction.channel
+    parent = getattr(channel, "parent_id", None) if channel is not None else None
+    return language_at(CHAT, str(interaction.guild_id or ""), str(parent or interaction.channel_id))

@@ -18,6 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
+from core.tongue import say, to_say
 
 CALL_TIMEOUT_S = 20.0
 DEFAULT_RETRY_AFTER_S = 5.0
@@ -49,24 +50,30 @@ CLOSED = frozenset(
 )
 GONE = frozenset(("thread_not_found", "message_not_found", "cannot_reply_to_message"))
 WHY = {
-    "is_archived": "The channel is archived; un-archive it, or ask in another one.",
-    "not_in_channel": "I am not a member of this channel; invite me with `/invite`.",
-    "channel_not_found": "I cannot see this channel; invite me with `/invite`.",
-    "thread_not_found": "The thread is gone; its first message was deleted.",
-    "cannot_reply_to_message": "This message cannot be answered in a thread.",
-    "message_not_found": "The message is gone.",
-    "cant_update_message": "Only my own messages can be changed.",
-    "edit_window_closed": "The workspace does not let messages be edited any more after this time.",
-    "msg_too_long": "The message is too long for Slack.",
-    "restricted_action_read_only_channel": "Only some may post in this channel; ask an admin.",
-    "restricted_action_thread_locked": "The thread is locked; an admin can unlock it.",
-    "restricted_action": "The workspace's settings do not let me post here; ask an admin.",
-    "invalid_auth": "Slack refuses the bot token; copy it again from the app's page.",
-    "not_authed": "No bot token was sent; set MOOT__SLACK__BOT_TOKEN.",
-    "token_revoked": "The bot token was revoked; re-install the app and copy the new token.",
-    "token_expired": "The bot token expired; re-install the app and copy the new token.",
-    "account_inactive": "The app was removed from the workspace; install it again.",
-    "not_allowed_token_type": "Wrong kind of token: xoxb- is the bot's, xapp- the app's.",
+    "is_archived": to_say("The channel is archived; un-archive it, or ask in another one."),
+    "not_in_channel": to_say("I am not a member of this channel; invite me with `/invite`."),
+    "channel_not_found": to_say("I cannot see this channel; invite me with `/invite`."),
+    "thread_not_found": to_say("The thread is gone; its first message was deleted."),
+    "cannot_reply_to_message": to_say("This message cannot be answered in a thread."),
+    "message_not_found": to_say("The message is gone."),
+    "cant_update_message": to_say("Only my own messages can be changed."),
+    "edit_window_closed": to_say(
+        "The workspace does not let messages be edited any more after this time."
+    ),
+    "msg_too_long": to_say("The message is too long for Slack."),
+    "restricted_action_read_only_channel": to_say(
+        "Only some may post in this channel; ask an admin."
+    ),
+    "restricted_action_thread_locked": to_say("The thread is locked; an admin can unlock it."),
+    "restricted_action": to_say("The workspace's settings do not let me post here; ask an admin."),
+    "invalid_auth": to_say("Slack refuses the bot token; copy it again from the app's page."),
+    "not_authed": to_say("No bot token was sent; set MOOT__SLACK__BOT_TOKEN."),
+    "token_revoked": to_say(
+        "The bot token was revoked; re-install the app and copy the new token."
+    ),
+    "token_expired": to_say("The bot token expired; re-install the app and copy the new token."),
+    "account_inactive": to_say("The app was removed from the workspace; install it again."),
+    "not_allowed_token_type": to_say("Wrong kind of token: xoxb- is the bot's, xapp- the app's."),
 }
 
 
@@ -144,10 +151,16 @@ class Api:
             raise failure from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ChatUnsure(
-                f"No answer from Slack to {method} ({type(error).__name__})."
+                say(
+                    "No answer from Slack to {method} ({name}).",
+                    method=method,
+                    name=type(error).__name__,
+                )
             ) from error
         except AttributeError as error:  # how the SDK meets a plain text with status 200
-            raise ChatUnsure(f"Something else than Slack answered {method}.") from error
+            raise ChatUnsure(
+                say("Something else than Slack answered {method}.", method=method)
+            ) from error
         fields = answer.data if isinstance(answer.data, dict) else {}
         return fields, answer.headers
 
@@ -174,9 +187,16 @@ class Api:
             async with asyncio.timeout(timeout_s):
                 answer = await hook.send_dict(message)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise ChatUnsure(f"No answer from Slack ({type(error).__name__}).") from error
+            raise ChatUnsure(
+                say("No answer from Slack ({name}).", name=type(error).__name__)
+            ) from error
         if answer.status_code != 200:
-            raise ChatRefused(f"Slack refused a private note ({answer.status_code}).", answer.body)
+            raise ChatRefused(
+                say(
+                    "Slack refused a private note ({status_code}).", status_code=answer.status_code
+                ),
+                answer.body,
+            )
 
 
 def _form(value: Any) -> Any:
@@ -195,12 +215,18 @@ def _translated(method: str, answer: Any) -> ChatBusy | ChatUnsure | ChatRefused
     if status == 429 or code in BUSY:
         return ChatBusy(retry_after(getattr(answer, "headers", {}) or {}))
     if status >= 500 or code in UNSURE or not code:
-        return ChatUnsure(f"Slack is in trouble ({code or status}) at {method}.")
+        return ChatUnsure(
+            say("Slack is in trouble ({code}) at {method}.", code=code or status, method=method)
+        )
     if code == "missing_scope":
         needed = str(fields.get("needed") or "a scope")
-        why = f"The app lacks the scope {needed}; add it on the app's page and re-install the app."
+        why = say(
+            "The app lacks the scope {needed}; add it on the app's page and re-install the app.",
+            needed=needed,
+        )
         return ChatRefused(why, code, closed=True)
-    why = WHY.get(code, f"Slack refused {method}: {code}.")
+    refused = say("Slack refused {method}: {code}.", method=method, code=code)
+    why = say(WHY[code]) if code in WHY else refused
     if method == "apps.connections.open":  # the one call that is made with the other token
         why = why.replace("bot token", "app token").replace("BOT_TOKEN", "APP_TOKEN")
     return ChatRefused(why, code, closed=code in CLOSED)

@@ -15,6 +15,7 @@ from adapters.slack.text import files_of
 from core.bounded import CHUNK, bounded
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Attachment
+from core.tongue import say, to_say
 
 log = structlog.get_logger()
 Json = Mapping[str, Any]
@@ -28,12 +29,12 @@ TIMES = aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=20.0)
 # As they are: what is unpacked on the way could be a thousand times larger.
 PLAIN = {"Accept-Encoding": "identity"}
 
-NO_SCOPE = (
+NO_SCOPE = to_say(
     "Slack does not let me read files: the app needs the scope files:read (add it on the app's "
     "page and re-install the app)"
 )
-GONE = "it is no longer there on Slack"
-ELSEWHERE = "it is kept outside of Slack, so I cannot fetch it"
+GONE = to_say("it is no longer there on Slack")
+ELSEWHERE = to_say("it is kept outside of Slack, so I cannot fetch it")
 
 
 def attachments(message: Json) -> tuple[Attachment, ...]:
@@ -98,7 +99,7 @@ async def download(api: Api, attachment: Attachment, limit_bytes: int) -> bytes:
         async with aiohttp.ClientSession() as own:
             return await _fetch(api, own, url, limit_bytes)
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        why = f"no answer from Slack ({type(error).__name__})"
+        why = say("no answer from Slack ({name})", name=type(error).__name__)
         raise ChatBusy(DEFAULT_RETRY_AFTER_S, why) from error
 
 
@@ -107,7 +108,7 @@ async def _look_up(api: Api, attachment: Attachment) -> str:
     file = (await api.call("files.info", file=attachment.id)).get("file") or {}
     found = _attachment({"id": attachment.id, **file})
     if not found.url:
-        raise ChatRefused(ELSEWHERE, "external")
+        raise ChatRefused(say(ELSEWHERE), "external")
     return found.url
 
 
@@ -116,7 +117,7 @@ async def _fetch(api: Api, session: aiohttp.ClientSession, url: str, limit_bytes
         if not is_slack(url, api.client.base_url):
             # The token would go there.
             log.warning("slack.file_elsewhere", host=urlsplit(url).hostname)
-            raise ChatRefused(ELSEWHERE, "elsewhere")
+            raise ChatRefused(say(ELSEWHERE), "elsewhere")
         headers = {**PLAIN, "Authorization": f"Bearer {api.client.token}"}
         async with session.get(
             url, headers=headers, proxy=api.client.proxy, allow_redirects=False, timeout=TIMES
@@ -127,7 +128,7 @@ async def _fetch(api: Api, session: aiohttp.ClientSession, url: str, limit_bytes
             _check(answer)
             body = answer.content.iter_chunked(CHUNK)
             return await bounded(body, answer.content_length, limit_bytes)
-    raise ChatRefused("Slack sent me from one place to another for it", "redirects")
+    raise ChatRefused(say("Slack sent me from one place to another for it"), "redirects")
 
 
 def is_slack(url: str, base_url: str) -> bool:
@@ -151,14 +152,14 @@ def _check(answer: aiohttp.ClientResponse) -> None:
     if answer.status == 429:
         raise ChatBusy(retry_after(answer.headers))
     if answer.status >= 500:
-        raise ChatBusy(DEFAULT_RETRY_AFTER_S, f"Slack answered {answer.status}")
+        raise ChatBusy(DEFAULT_RETRY_AFTER_S, say("Slack answered {status}", status=answer.status))
     if answer.status in (401, 403):
-        raise ChatRefused(NO_SCOPE, "missing_scope")
+        raise ChatRefused(say(NO_SCOPE), "missing_scope")
     if answer.status in (404, 410):
-        raise ChatRefused(GONE, "file_not_found")
+        raise ChatRefused(say(GONE), "file_not_found")
     if answer.status != 200:
-        raise ChatRefused(f"Slack answered {answer.status}", str(answer.status))
+        raise ChatRefused(say("Slack answered {status}", status=answer.status), str(answer.status))
     # Without the scope there is a page to sign in, with status 200; a file comes as an attachment.
     sent_as = answer.headers.get("Content-Disposition", "").strip().lower()
     if answer.content_type == "text/html" and not sent_as.startswith("attachment"):
-        raise ChatRefused(NO_SCOPE, "missing_scope")
+        raise ChatRefused(say(NO_SCOPE), "missing_scope")

@@ -11,6 +11,7 @@ from typing import Any
 
 from adapters.slack.events import CHAT, Directory, Identity, person_author
 from core.model import ChatEvent, ConversationKey, Field, Form, Reply
+from core.tongue import say
 
 Json = Mapping[str, Any]
 CALLBACK = "moot_form"
@@ -32,7 +33,7 @@ def to_view(form: Form, key: ConversationKey) -> dict[str, Any]:
         "private_metadata": json.dumps(place),
         "title": _plain(form.title),
         "submit": _plain(form.submit),
-        "close": _plain("Cancel"),
+        "close": _plain(say("Cancel")),
         "blocks": [_input(field) for field in form.fields],
     }
 

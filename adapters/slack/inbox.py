@@ -39,6 +39,7 @@ from adapters.slack.text import mentioned_people, raw_text, unnamed_channels
 from core.errors import ChatRefused, MootError
 from core.model import ChatEvent, ConversationKey, Reply
 from core.ports import Accept
+from core.tongue import speaking_at
 
 log = structlog.get_logger()
 Json = Mapping[str, Any]
@@ -246,7 +247,8 @@ class Inbox:
     async def _open(self, body: Json, user: str, key: ConversationKey, reply: Reply) -> None:
         """Open a form. Its trigger is good for three seconds: too late, the words say it."""
         assert reply.form is not None
-        view, trigger = to_view(reply.form, key), str(body.get("trigger_id") or "")
+        with speaking_at(key):
+            view, trigger = to_view(reply.form, key), str(body.get("trigger_id") or "")
         try:
             await self._api.call(
                 "views.open", timeout_s=OPEN_TIMEOUT_S, trigger_id=trigger, view=view

@@ -89,14 +89,16 @@ async def _send(api: Api, file: OutFile) -> str:
             async with aiohttp.ClientSession() as own:
                 await _upload(own, str(given["upload_url"]), data, api.client.proxy)
     except (aiohttp.ClientError, TimeoutError) as error:
-        raise ChatUnsure(f"No answer from Slack to an upload ({type(error).__name__}).") from error
+        raise ChatUnsure(
+            say("No answer from Slack to an upload ({name}).", name=type(error).__name__)
+        ) from error
     return str(given["file_id"])
 
 
 async def _upload(session: aiohttp.ClientSession, url: str, data: bytes, proxy: str | None) -> None:
     async with session.post(url, data=data, proxy=proxy, timeout=TIMES) as answer:
         if answer.status == 429 or answer.status >= 500:
-            raise ChatUnsure(f"Slack answered {answer.status} to an upload.")
+            raise ChatUnsure(say("Slack answered {status} to an upload.", status=answer.status))
         if answer.status == 413:
             raise ChatRefused(say("it is too large for Slack"), "too_large")
         if answer.status != 200:
