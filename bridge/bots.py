@@ -16,7 +16,7 @@ from bridge.commands import MISSPELT, parse, typed_command
 from core.errors import BadInput, NotAllowed
 from core.model import Author, ChatEvent, Conversation, Permission, Reply
 from core.records import exchanges, outbox, places
-from core.tongue import say
+from core.tongue import say, say_many
 from core.words import literal
 
 if TYPE_CHECKING:
@@ -101,15 +101,20 @@ def ask_for_bot(acts: Acts, conversation: Conversation, message_id: int) -> None
 
 def _over(which: exchanges.Refusal, author: Author, terms: BotTerms) -> str:
     if which == "hour":
-        return say(
-            "⏸️ The bot {name} has asked {count} times within an hour, which is what moot.toml "
-            "lets it. Moot answers it again when the hour is over.",
+        return say_many(
+            "⏸️ The bot {name} has asked once within an hour, and moot.toml lets it ask no more "
+            "often. Moot answers it again when the hour is over.",
+            "⏸️ The bot {name} has asked {count} times within an hour, and moot.toml lets it ask "
+            "no more often. Moot answers it again when the hour is over.",
+            terms.per_hour,
             name=literal(author.name),
-            count=terms.per_hour,
         )
-    return say(
-        "⏸️ The bot {name} has asked {count} times here without a person in between, which is what "
-        "moot.toml lets it. Moot answers it again here when a person has written in this thread.",
+    return say_many(
+        "⏸️ The bot {name} has asked once here without a person in between, and moot.toml lets it "
+        "ask no more often. Moot answers it again here when a person has written in this thread.",
+        "⏸️ The bot {name} has asked {count} times here without a person in between, and moot.toml "
+        "lets it ask no more often. Moot answers it again here when a person has written in this "
+        "thread.",
+        terms.exchanges,
         name=literal(author.name),
-        count=terms.exchanges,
     )

@@ -156,14 +156,16 @@ async def test_an_edit_of_a_message_from_before_the_start_in_an_archived_thread(
         assert edit.in_thread
 
 
-async def test_a_forum_post_waits_for_its_first_message(world, chat, ears):
+async def test_c037_a_forum_post_waits_for_its_first_message_and_its_image(world, chat, ears):
     forum = world.make_channel("help", forum=True)
     thread = world.alice.forum_post(forum, "how do I?")
     world.alice.say(world.channel, "meanwhile")
     await ears.event("meanwhile")
     assert len(ears.events) == 1
-    world.alice.first_message(thread, f"{world.mention} how do I?")
+    image = world.alice.file(thread, "screen.png", b"\x89PNG")
+    world.alice.first_message(thread, f"{world.mention} how do I?", image)
     event = await ears.event("how do I?")
+    assert [one.name for one in event.attachments] == ["screen.png"]
     assert event.key == ConversationKey("discord", world.guild, forum, thread)
     assert event.mentions_us
     await chat.post(event.key, post("like so"))
