@@ -19,6 +19,8 @@ NEEDED = discord.Permissions(
     embed_links=True,
     attach_files=True,
 )
+# What works less well without it: asked for in the invitation, and named by the check.
+OPTIONAL = discord.Permissions(add_reactions=True)
 SCOPES = ("bot", "applications.commands")
 PORTAL = "https://discord.com/developers/applications"
 INTENT_FIX = (
@@ -33,7 +35,7 @@ TOKEN_FIX = (
 
 def invite_link(application_id: int) -> str:
     """The link that lets the owner of a server add the bot with what it needs."""
-    return discord.utils.oauth_url(application_id, permissions=NEEDED, scopes=SCOPES)
+    return discord.utils.oauth_url(application_id, permissions=NEEDED | OPTIONAL, scopes=SCOPES)
 
 
 def token_kind(token: str) -> str:
@@ -125,4 +127,12 @@ def _guilds(guilds: list[Mapping[str, Any]], application_id: int) -> Check:
         fix = f"open {link} and choose the server again, or edit Moot's role there"
         return Check("discord servers", ok=False, detail="; ".join(short), fix=fix)
     names = ", ".join(str(guild["name"]) for guild in guilds[:10])
-    return Check("discord servers", ok=True, detail=f"in {len(guilds)}: {names}")
+    mute = [str(g["name"]) for g in guilds if not _has(int(g["permissions"]), OPTIONAL)]
+    where = ", ".join(mute[:10])
+    more = f"; without Add Reactions in {where}: questions show no reactions there" if mute else ""
+    return Check("discord servers", ok=True, detail=f"in {len(guilds)}: {names}{more}")
+
+
+def _has(held: int, wanted: discord.Permissions) -> bool:
+    mine = discord.Permissions(held)
+    return mine.administrator or mine.is_superset(wanted)

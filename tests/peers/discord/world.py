@@ -44,6 +44,7 @@ INVITED = discord.Permissions(
     read_message_history=True,
     embed_links=True,
     attach_files=True,
+    add_reactions=True,
 )
 
 
