@@ -156,7 +156,7 @@ def _fences(text: str) -> dict[int, tuple[int, str, str]]:
     lines = text.split("\n")
     found: dict[int, tuple[int, str, str]] = {}
     for token in make_parser().parse(text):
-        if token.type == "fence" and token.level == 0 and token.map:
+        if token.type == "fence" and token.markup[0] in "`~" and token.level == 0 and token.map:
             first, end = token.map
             closed = end - 1 > first and lines[end - 1].strip().startswith(token.markup)
             closing = end - 1 if closed else end

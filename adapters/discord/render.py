@@ -19,7 +19,7 @@ _EDGE = "\u200b"
 # What Discord reads as markup, and underscores other than those inside a name.
 _SPECIAL = re.compile(
     r"\\(?=[^0-9A-Za-z\s]|$)|[*`]|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
-    r"|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|<(?=[@#:]|a:\w|t:-?\d|id:\w|/[^\s<>]*:\d)|(?<=\])\("
+    r"|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|<(?=[@#:]|a:\w|t:-?\d|id:\w|/[^<>\n]*:\d)|(?<=\])\("
 )
 _MENTION = re.compile(r"@(?=everyone|here|[!&]?\d)")
 _AT_LINE_START = re.compile(r"(?:#{1,3}|-#|>|>>>|[-+])$")

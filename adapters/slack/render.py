@@ -21,7 +21,10 @@ MAX_BYTES = 3_900
 _EDGE = "\u200b"  # zero-width space: Slack formats only between spaces and punctuation
 _PART = "\u200a"  # hair space: a mark next to a space is none
 _TICK = "\u02cb"  # looks like a backtick, and pairs with none
-_NAME = re.compile(r"(?<!\w)__\w+__(?!\w)")
+# Names with marks in them that have to stay as they are: __init__, *.py, src/**/*.ts.
+_NAME = re.compile(
+    r"(?<!\w)__\w+__(?!\w)|(?<![^\s(,])[\w./*+-]*(?:\*\.|/\*|\*/)[\w./*+-]*(?<![.,])(?![\w*])"
+)
 _PAIR = re.compile(r"(?<![\w*_~])([*_~])(?=[^\s*_~])([^\n]{0,300}?[^\s*_~])\1(?![\w*_~])")
 _TICKS = re.compile(r"`(?=``)")
 _MARKERS = "*_~`"
@@ -57,7 +60,13 @@ class _Mrkdwn:
         text = escape(text)
         if text.count("`") > 1:
             text = text.replace("`", _TICK)
-        return _PAIR.sub(_unpaired, _NAME.sub(r"`\g<0>`", text))
+        if text.isalnum():
+            return text
+        done, at = "", 0
+        for name in _NAME.finditer(text):
+            done += _PAIR.sub(_unpaired, text[at : name.start()]) + f"`{name.group()}`"
+            at = name.end()
+        return done + _PAIR.sub(_unpaired, text[at:])
 
     def guard(self, word: str) -> str:
         return _EDGE if word.startswith("&gt;") else ""

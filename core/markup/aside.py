@@ -102,7 +102,8 @@ def _blocks_of_code(markdown: str) -> Iterator[Token]:
     parser.core.ruler.enableOnly(["normalize", "block"])
     for token in parser.parse(markdown):
         if token.map and (
-            token.type == "fence" or (token.type == "code_block" and token.level == 0)
+            (token.type == "fence" and token.markup[0] in "`~")
+            or (token.type == "code_block" and token.level == 0)
         ):
             yield token
 

@@ -14,9 +14,12 @@ from html import unescape
 import regex
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, reference
-from markdown_it.rules_inline import StateInline, emphasis, strikethrough
+from markdown_it.rules_inline import StateInline, autolink, emphasis, strikethrough
 
+from core.markup.formulas import formula, formula_block
+from core.markup.links import may_link, safe_url
 from core.markup.rows import whole_rows
+from core.markup.tags import tag
 
 # Deeper than this the markers are text; the parser would drop what is in there.
 DEEPEST = 28
@@ -32,49 +35,17 @@ _ADDRESS = regex.compile(
     r"://(?:(?!&(?:lt|gt|quot|apos|nbsp|#\w+);)(?:(?<=[/=\-_%?#&.])[^\x00-\x7f\s\p{P}]+|[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%\-])){1,2048}"
 )
 _SCHEME = regex.compile(r"(?:^|[^A-Za-z0-9.+-])(https?)$", regex.IGNORECASE)
-# LaTeX: $x_i$, $$…$$, \(…\), \[…\]; with something in it that prose has not.
-_MATH = regex.compile(
-    r"\$\$(?P<inside>[^$]{1,2000}+)\$\$"
-    r"|\$(?=\S)(?P<inside>[^$\n`]{1,300}+)(?<=\S)\$(?![\d$])"
-    r"|\\\((?P<inside>(?:(?!\\[()])[^\n]){1,300}+)\\\)"
-    r"|\\\[(?P<inside>(?:(?!\\[\[\]])[\s\S]){1,2000}+)\\\](?!\()"
-)
-_MATHEMATICAL = frozenset("\\^_{}=")
 # Bold that was closed inside the link it surrounds, or opened inside and closed after it.
 _CROSSED = regex.compile(
     r"(?P<mark>\*\*?)(?:<(?P<url>(?:https?://|mailto:)[^\s<>|*]+)(?:\|(?P<label>[^<>*\n]+))?(?P=mark)>"
     r"|\[(?P<label>[^\[\]*\n]+)\]\((?P<url>https?://[^\s()*]+)(?P=mark)\))"
     r"|\[(?P<mark>\*\*?)(?P<label>[^\[\]*\n]+)\]\((?P<url>https?://[^\s()*]+)\)(?P=mark)"
 )
-_KNOWN_SCHEME = regex.compile(r"(?:https?://|mailto:)", regex.IGNORECASE)
-_MOMENT = regex.compile(r"moot-time:([0-9]{1,11})")
-_ANY_SCHEME = regex.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _DEFINITION = regex.compile(r"\s*\[([^\[\]]+)\]:\s*<?(?:https?://|mailto:)")
 _USE = regex.compile(r"\[([^\[\]\n]+)\](?!:)")
-_UNSAFE = regex.compile(r"""[\x00-\x20"<>\\^`{|}\x7f]""")
 _Rule = Callable[[StateInline, bool], bool]
 _TRAILING = ".,;:!?'\"*_~"
 _NEAR = 120
-
-
-def is_web(url: str) -> bool:
-    """Whether ``url`` is an address a chat may link to: http, https or mailto."""
-    return _KNOWN_SCHEME.match(url) is not None
-
-
-def moment(url: str) -> int | None:
-    """The seconds since 1970 that a link of our own to a point in time means."""
-    found = _MOMENT.fullmatch(url)
-    return int(found[1]) if found is not None else None
-
-
-def _may_link(url: str) -> bool:
-    return is_web(url) or _ANY_SCHEME.match(url) is None or moment(url) is not None
-
-
-def safe_url(url: str) -> str:
-    """The author's address with only what would end it early or hide its host encoded."""
-    return _UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", url.strip())
 
 
 def make_parser() -> MarkdownIt:
@@ -90,11 +61,16 @@ def make_parser() -> MarkdownIt:
     md.inline.ruler.before("dunder", "crossed", _crossed)
     md.inline.ruler.before("autolink", "angled", _angled)
     md.inline.ruler.before("escape", "address", _address)
-    md.inline.ruler.before("escape", "math", _math)
+    md.inline.ruler.before("escape", "formula", formula)
+    md.inline.ruler.before("angled", "tag", tag)
+    md.inline.ruler.at("autolink", _autolink)
+    md.block.ruler.before(
+        "fence", "formula", formula_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
     md.inline.add_terminator_char("$")
     md.normalizeLink = safe_url  # type: ignore[method-assign]
     md.normalizeLinkText = lambda url: url  # type: ignore[method-assign]
-    md.validateLink = _may_link  # type: ignore[method-assign]
+    md.validateLink = may_link  # type: ignore[method-assign]
     return md
 
 
@@ -118,11 +94,25 @@ def _loosened(state: StateInline, silent: bool, rule: _Rule) -> bool:  # noqa: F
     start, before = state.pos, len(state.delimiters)
     if not rule(state, silent):
         return False
+    if _is_glob(state.src, start, state.pos):
+        del state.delimiters[before:]  # their text stays
+        return True
     opens, closes = _flanks(state.src, start, state.pos)
     for delimiter in state.delimiters[before:]:
         delimiter.open |= opens
         delimiter.close |= closes
     return True
+
+
+def _is_glob(src: str, start: int, end: int) -> bool:
+    """Asterisks of file names: ``*.py``, ``src/*``, ``**/*.py``, ``a/**/b``; not ``**src/**``."""
+    if src[start] != "*":
+        return False
+    last, following = src[start - 1 : start], src[end : end + 2]
+    if end - start == 1:
+        named = following[:1] == "." and following[1:].isalnum()
+        return named or last == "/" or following[:1] == "/"
+    return following[:1] == "/" and (last == "/" or following[1:] == "*")
 
 
 def _flanks(src: str, start: int, end: int) -> tuple[bool, bool]:
@@ -191,22 +181,6 @@ def _dunder(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
     return True
 
 
-def _math(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
-    """Formulas stay as they are written: no chat renders them, and half of one is unreadable."""
-    if state.src[state.pos] not in "$\\":
-        return False
-    found = _MATH.match(state.src, state.pos, state.posMax)
-    if found is None or _MATHEMATICAL.isdisjoint(found["inside"]):
-        return False
-    if not silent:
-        for number, line in enumerate(found.group().split("\n")):
-            if number:
-                state.push("softbreak", "br", 0)
-            state.append_pending(line.strip() if number else line)
-    state.pos = found.end()
-    return True
-
-
 def _push_link(state: StateInline, url: str, label: str) -> None:
     """A link from raw text; entities in it are decoded as they are elsewhere in a text."""
     state.push("link_open", "a", 1).attrs = {"href": safe_url(unescape(url))}
@@ -240,6 +214,13 @@ def _angled(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
         _push_link(state, url, found[2] or url)
     state.pos = found.end()
     return True
+
+
+def _autolink(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
+    """Mail addresses between angles; ``<!subteam^S1|@x>`` looks like one and is none."""
+    if state.src[state.pos + 1 : state.pos + 2] in ("!", "@", "#", "/"):
+        return False
+    return autolink(state, silent)
 
 
 def _address(state: StateInline, silent: bool) -> bool:  # noqa: FBT001

@@ -142,11 +142,12 @@ class _Walk:
     def _list(self, block: List, place: _Place, lead: str) -> Iterator[Atom]:
         for at, item in enumerate(block.items):
             number = block.start + at if block.ordered else None
-            mark = self._dialect.bullet(place.depth, number, done=item.done)
-            yield from self._item(item, place, mark, lead if at == 0 else "\n")
+            yield from self._item(item, number, place, lead if at == 0 else "\n")
 
-    def _item(self, item: ListItem, place: _Place, mark: str, lead: str) -> Iterator[Atom]:
-        deeper = " " * len(mark) if place.depth < _DEEPEST_INDENT else ""
+    def _item(self, item: ListItem, number: int | None, place: _Place, lead: str) -> Iterator[Atom]:
+        mark = self._dialect.bullet(place.depth, number, done=item.done)
+        plain = self._dialect.bullet(place.depth, number, done=None)
+        deeper = " " * len(plain) if place.depth < _DEEPEST_INDENT else ""
         inner = replace(place, indent=place.indent + deeper, depth=place.depth + 1)
         first = item.blocks[0] if item.blocks else None
         atoms = (
@@ -191,11 +192,10 @@ class _Walk:
             atoms = self._rows(rows, place, lead)
         else:
             items = as_list(table).items
-            marks = self._dialect.bullet(place.depth, None, done=None)
             atoms = (
                 (number, atom)
                 for number, item in enumerate(items, 1)
-                for atom in self._item(item, place, marks, lead if number == 1 else "\n")
+                for atom in self._item(item, None, place, lead if number == 1 else "\n")
             )
         whole = Whole(table)
         alone = place == _Place()

@@ -1,4 +1,4 @@
-"""Whether a link says where it goes. Pure."""
+"""Where a link may lead, how its address is written, and whether it says where it goes. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,31 @@ _HOST = re.compile(
     r"|bank|online|site|shop|xyz|test|example))(?=$|[\s:/?#)\"'>,])",
     re.IGNORECASE,
 )
+_KNOWN_SCHEME = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_ANY_SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
+_MOMENT = re.compile(r"moot-time:([0-9]{1,11})")
+_UNSAFE = re.compile(r"""[\x00-\x20"<>\\^`{|}\x7f]""")
+
+
+def is_web(url: str) -> bool:
+    """Whether ``url`` is an address a chat may link to: http, https or mailto."""
+    return _KNOWN_SCHEME.match(url) is not None
+
+
+def moment(url: str) -> int | None:
+    """The seconds since 1970 that a link of our own to a point in time means."""
+    found = _MOMENT.fullmatch(url)
+    return int(found[1]) if found is not None else None
+
+
+def may_link(url: str) -> bool:
+    """Whether ``[x](url)`` is a link: to a chat's reader, within a repository, or to a moment."""
+    return is_web(url) or _ANY_SCHEME.match(url) is None or moment(url) is not None
+
+
+def safe_url(url: str) -> str:
+    """The author's address with only what would end it early or hide its host encoded."""
+    return _UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", url.strip())
 
 
 def misleading(label: str, url: str) -> bool:

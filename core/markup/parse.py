@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from markdown_it.token import Token
 
-from core.markup.dialect import is_web, make_parser, moment
+from core.markup.dialect import make_parser
+from core.markup.links import is_web, moment
 from core.markup.measure import well_formed
 from core.markup.tree import (
     Align,
@@ -33,6 +34,8 @@ from core.markup.tree import (
 )
 
 _LONGEST_LANGUAGE = 30
+_TASKS = frozenset(("[ ] ", "[x] ", "[X] "))
+_ALERTS = frozenset(("[!NOTE]", "[!TIP]", "[!IMPORTANT]", "[!WARNING]", "[!CAUTION]"))
 _ALIGN: dict[str, Align] = {"left": "left", "center": "center", "right": "right"}
 _PARSER = make_parser()
 
@@ -81,7 +84,7 @@ class _Reader:
             case "fence" | "code_block":
                 return _code(token)
             case "blockquote_open":
-                return Quote(self.blocks("blockquote_close"))
+                return Quote(_alert(self.blocks("blockquote_close")))
             case "bullet_list_open":
                 return List(self._items("bullet_list_close"))
             case "ordered_list_open":
@@ -132,11 +135,22 @@ def _code(token: Token) -> Code:
     return Code(language, token.content.removesuffix("\n"))
 
 
+def _alert(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """A quote that begins with ``[!NOTE]`` or the like, as code hosts show it: with its title."""
+    if blocks and isinstance(blocks[0], Paragraph) and blocks[0].children:
+        head, *rest = blocks[0].children
+        if isinstance(head, Text) and head.text.strip().upper() in _ALERTS:
+            title = Bold((Text(head.text.strip()[2:-1].capitalize()),))
+            return (Paragraph((title, *rest)), *blocks[1:])
+    return blocks
+
+
 def _task(blocks: tuple[Block, ...]) -> ListItem:
     """An item that begins with ``[ ]`` or ``[x]`` is a task."""
     if blocks and isinstance(blocks[0], Paragraph) and blocks[0].children:
         head, *rest = blocks[0].children
-        if isinstance(head, Text) and head.text[:4] in ("[ ] ", "[x] ", "[X] "):
+        mark = head.text[:4] if isinstance(head, Text) else ""
+        if isinstance(head, Text) and (mark in _TASKS or (mark + " " in _TASKS and not rest)):
             first = Paragraph((Text(head.text[4:]), *rest))
             return ListItem((first, *blocks[1:]), done=head.text[1] != " ")
     return ListItem(blocks)

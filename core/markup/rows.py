@@ -42,11 +42,13 @@ def _cells(text: str, columns: int) -> list[str]:
         return []
     found = _split(text, code=True)
     cells = found if len(found) >= columns else plain
+    while len(cells) > columns and not cells[-1]:
+        cells.pop()
     return [*cells[: columns - 1], " | ".join(cells[columns - 1 :])]
 
 
 def _split(text: str, *, code: bool) -> list[str]:
-    """The cells of a row without empty ones at its end; where ``code``, pipes in code are text."""
+    """The cells of a row; where ``code``, pipes in code are text."""
     cells = [""]
     for found in _TOKEN.finditer(text.strip()):
         piece = found.group()
@@ -58,6 +60,6 @@ def _split(text: str, *, code: bool) -> list[str]:
             cells[-1] += piece.replace("\\|", "|")
     if not cells[0].strip():
         cells = cells[1:]
-    while cells and not cells[-1].strip():
+    if cells and not cells[-1].strip():
         cells.pop()
     return [cell.strip() for cell in cells]

@@ -82,40 +82,14 @@ def test_names_with_underscores_are_no_markup(name):
     assert line(f"use {name} here") == (Text(f"use {name} here"),)
 
 
-@pytest.mark.parametrize(
-    "formula",
-    [
-        "$x^*$ and $y^*$",
-        r"$\{a_1, *b*\}$",
-        r"$$\sum_{i}^{n} a_i * b_i$$",
-        r"\(a_i * b_i * c\)",
-        r"\[x = y\]",
-    ],
-)
-def test_formulas_stay_as_they_are(formula):
-    assert line(f"so {formula} holds") == (Text(f"so {formula} holds"),)
-
-
-def test_a_formula_of_several_lines():
-    assert line("$$\nx = *a* \\\\\ny\n$$") == (
-        Text("$$"),
-        LineBreak(),
-        Text("x = *a* \\\\"),
-        LineBreak(),
-        Text("y"),
-        LineBreak(),
-        Text("$$"),
-    )
-
-
 def test_money_is_no_formula():
     assert styled("costs $5 **now** or $6, $a and \\[x\\]", Bold) == ["now"]
     assert plain(line("\\[x\\] \\*y\\*")) == "[x] *y*"
 
 
-def test_html_is_text_and_entities_are_decoded_once():
-    assert line("<b>x</b> &amp;amp; A&amp;B &lt;i&gt; <!-- c --> <!channel>") == (
-        Text("<b>x</b> &amp; A&B <i> <!-- c --> <!channel>"),
+def test_tags_that_format_nothing_are_text_and_entities_are_decoded_once():
+    assert line("<T>x</T> &amp;amp; A&amp;B &lt;i&gt; <!-- c --> <!channel>") == (
+        Text("<T>x</T> &amp; A&B <i> <!-- c --> <!channel>"),
     )
 
 
