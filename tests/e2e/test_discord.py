@@ -387,25 +387,20 @@ async def test_a_lost_connection_loses_no_question(world, moot):
     assert world.gateway.resumes == 1
 
 
-async def test_whoever_asked_is_told_alone_where_nothing_can_be_posted_any_more(world, moot):
-    root = world.alice.ask(world.channel, "slow @@rehearse sleep=2@@")
-    await world.message(root, "is working")
-    world.deny(world.channel, "send_messages_in_threads")
-    note = await world.message(world.alice.dm, "nothing can be posted there")
-    assert "slow" in note.text
-    assert "permission" in note.text
-    await moot.event("turn.ended", state="done")
-
-
 async def test_a_question_asked_during_a_restart_is_answered(world, moot):
     before = world.alice.ask(world.channel, "before?")
     await standing(world, before, 1)
+    world.alice.write("directly")
+    await standing(world, world.alice.dm, 1)
     await moot.stop()
     world.alice.say(before, "and a follow-up?")
     during = world.alice.ask(world.channel, "during?")
+    world.alice.write("and meanwhile?")
     await moot.start("discord")
     assert "during?" in (await standing(world, during, 1))[0]
     assert "and a follow-up?" in (await standing(world, before, 2))[1]
+    assert "and meanwhile?" in (await standing(world, world.alice.dm, 2))[1]
+    assert len(moot.logged("turn.queued")) == 3  # what was heard before is no news
 
 
 async def test_a_refused_token_is_called_by_its_name(world, tmp_path):
