@@ -48,21 +48,21 @@ class Shelf:
         while True:
             self._due.clear()
             try:
-                await self.sweep()
+                await self.sweep(time.time())
             except (CannotWrite, OSError) as error:
                 log.warning("shelf.not_swept", error=str(error))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._every_s):
                     await self._due.wait()
 
-    async def sweep(self) -> None:
+    async def sweep(self, now: float) -> None:
         """Remove every copy that no post needs."""
         filling = frozenset(self._filling)  # before the rows are read: what ends later is there
         there = await asyncio.to_thread(_listed, self.folder)
         if not there:
             return
         filling |= self._filling  # what began meanwhile may be in the list
-        needed = await self._records.do(out_files.needed, time.time())
+        needed = await self._records.do(out_files.needed, now)
         gone = await asyncio.to_thread(_remove, self.folder, there, needed, filling)
         if gone:
             log.debug("shelf.swept", files=gone)
