@@ -16,7 +16,7 @@ import structlog
 from bridge.capacity import capacity, purse_of
 from bridge.commands import Names
 from bridge.delivery import Delivery
-from bridge.doorkeeping import admits, door_of, often_of
+from bridge.doorkeeping import admits, door_of, often_of, whispering
 from bridge.expiry import Expiry
 from bridge.gaps import Gaps
 from bridge.handing import Handing
@@ -41,6 +41,7 @@ from bridge.reactions import Reactions
 from bridge.recalls import Recalls
 from bridge.rights import RightsRules
 from bridge.secrets import learn_secrets
+from bridge.streaming import Owing
 from bridge.tables import read_tables
 from bridge.team_acts import Ground, say_opened
 from bridge.terminals import Terminals
@@ -131,7 +132,8 @@ async def running(
             markdown = redact(markdown)  # whatever is posted goes through here
             return by_name[chat].render(markdown, label) if chat in by_name else (markdown,)
 
-        status = StatusMessages(by_name, render, stream=settings.chat.stream)
+        owing = Owing(records)
+        status = StatusMessages(by_name, render, owing, stream=settings.chat.stream)
         door = door_of(settings, owners)
 
         async def history(key: ConversationKey, limit: int) -> tuple[Said, ...]:
@@ -157,7 +159,7 @@ async def running(
             lambda key: recall_of(settings, key),
         )
         scrubber = Scrubber(records)
-        eraser = Eraser(records, kept, on_gone=scrubber.wake)
+        eraser = Eraser(records, kept, on_gone=scrubber.wake, audit_days=settings.access.audit_days)
         shelf = Shelf(records, folder / "out")
 
         def erased() -> None:
@@ -179,6 +181,7 @@ async def running(
             Handing(shelf, render),
             status.quiet,
         )
+        owing.wake = delivery.wake
 
         def gone() -> None:
             """Words are to leave the rows, the files, and what is indexed of them."""
@@ -233,7 +236,7 @@ async def running(
                 memory=memory.unwell,
                 languages=languages,
                 often=often_of(settings),
-                whispers=frozenset(c.name for c in chats if c.limits.whispers),
+                whispers=whispering(chats),
             ),
             render,
             on_turn=_all(worker.wake, shown.wake),

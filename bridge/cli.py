@@ -233,6 +233,34 @@ def usage(
         Console().print(Markdown(said))
 
 
+@app.command()
+def audit(
+    person: Annotated[str, typer.Option(help="Of one person: slack:U123.")] = "",
+    act: Annotated[str, typer.Option(help="Of one kind: ask, stop, allow, deny, forget, …")] = "",
+    outcome: Annotated[str, typer.Option(help="done, refused or limited.")] = "",
+    channel: Annotated[str, typer.Option(help="In one channel: slack:C123.")] = "",
+    since: Annotated[str, typer.Option(help="Not older than this: 12h, 7d.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="So many lines at most.")] = 50,
+    config: Config = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Show who did what, and who was refused: the newest first."""
+    from bridge import audit_cli
+
+    try:
+        wanted = audit_cli.wanted_of(
+            person=person, act=act, outcome=outcome, channel=channel, since=since
+        )
+    except MootError as error:
+        _fail(str(error))
+        raise
+    found = asyncio.run(_guarded(audit_cli.read_audit(_settings(config), wanted, limit)))
+    if as_json:
+        _print_json(audit_cli.as_json(found))
+    else:
+        audit_cli.show(found)
+
+
 memory_app = typer.Typer(no_args_is_help=True, help="How memory stands; build its index anew.")
 app.add_typer(memory_app, name="memory")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bridge.access import Door
 from bridge.bots import BotTerms
 from bridge.often import Counter, Often
 from config.settings import Settings
 from core.model import Author, ConversationKey
+from core.ports import Chat
 
 
 def door_of(settings: Settings, owners: tuple[str, ...] = ()) -> Door:
@@ -46,6 +49,11 @@ def admits(door: Door, author: Author, key: ConversationKey) -> bool:
     Of nobody else files are fetched, and whoever reads it is told so.
     """
     return author.kind == "agent" or door.allows(author, key)
+
+
+def whispering(chats: Iterable[Chat]) -> frozenset[str]:
+    """The chats that can show a reply to a message to its author alone."""
+    return frozenset(chat.name for chat in chats if chat.limits.whispers)
 
 
 def people_named(settings: Settings) -> dict[str, tuple[str, ...]]:

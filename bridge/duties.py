@@ -69,7 +69,16 @@ NEEDS: dict[str, Role] = {
     "home": _VIEW,
 }
 
-ALL_VERBS = frozenset(verb.removeprefix("button ") for verb in NEEDS) | {"edit", "allow session"}
+
+def short(verb: str) -> str:
+    """``stop`` for the button as for the word: how it was said stands beside it."""
+    for before in ("button ", "form ", "shortcut "):
+        if verb.startswith(before):
+            return verb.removeprefix(before)
+    return verb
+
+
+ALL_VERBS = frozenset(map(short, NEEDS)) | {"edit", "allow session", "message"}
 """What lines of the audit log may be called."""
 
 SETTINGS = frozenset(("language set",))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bridge.duties import ONLY_VIEWS, Role
+from bridge.duties import ONLY_VIEWS, Role, short
 from bridge.often import MINUTE_S, TooMuch
 from core.errors import BadInput, NotAllowed
 from core.model import Reply
@@ -91,7 +91,7 @@ class Gate:
             self.denied(acts.refused)
         for verb, target in acts.touched:
             deeds.write(self._line(verb or self._verb or "ask", target, "done"))
-        named = _short(self._verb)
+        named = short(self._verb)
         if self._failed or acts.touched or not named or self._verb in ONLY_VIEWS:
             return
         if named not in _TELL_THEMSELVES:
@@ -110,7 +110,7 @@ class Gate:
             person=person,
             name="" if hidden else " ".join(event.author.name.split())[:80],
             role="bot" if event.author.kind != "human" else role.called,
-            verb=_short(verb),
+            verb=short(verb),
             outcome=outcome,
             via=event.kind,
             target=f"person {person}" if hidden else target,
@@ -119,11 +119,3 @@ class Gate:
             channel=event.key.channel,
             conversation=known.id if known else 0,
         )
-
-
-def _short(verb: str) -> str:
-    """``stop`` for the button as for the word: how it was said stands beside it."""
-    for before in ("button ", "form ", "shortcut "):
-        if verb.startswith(before):
-            return verb.removeprefix(before)
-    return verb

@@ -10,6 +10,7 @@ from bridge.commands import Help, RightsShown, Status
 from bridge.heard_words import say_heard
 from bridge.line import say_line
 from bridge.rights import Rights, rights_of, say_lowered, say_rights, say_short
+from bridge.standing import say_standing
 from bridge.team_commands import WORDS
 from core.context.parity import parity
 from core.model import Conversation, Permission, Reply
@@ -55,7 +56,7 @@ def told(
         case Status():
             return status(acts, conversation)
         case RightsShown():
-            return Reply(say_rights(_rights(acts)))
+            return Reply(f"{say_standing(acts)}\n\n{say_rights(_rights(acts))}")
         case Help():
             return Reply(say_lines(HELP_TEAM if wanted.page in TEAM_PAGES else HELP))
 

@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import structlog
 
+from core.records import deeds
 from core.records.forgetting import erase_hidden
-from core.records.retention import Kept, age_some
+from core.records.retention import DAY_S, Kept, age_some
 from core.records.thread import CannotWrite, Records
 
 log = structlog.get_logger()
@@ -27,7 +28,8 @@ class Eraser:
     """``run`` until cancelled; ``wake`` it when something was forgotten.
 
     ``kept`` says how long messages are kept (``None``: all of them for ever); ``on_gone`` is called
-    when words left the rows, and may still stand in the files.
+    when words left the rows, and may still stand in the files. Lines of the audit log go after
+    ``audit_days`` (0: never).
     """
 
     def __init__(
@@ -38,7 +40,9 @@ class Eraser:
         on_gone: Callable[[], None],
         clock: Callable[[], float] = time.time,
         every_s: float = EVERY_S,
+        audit_days: float = 0.0,
     ) -> None:
+        self._audit_days = audit_days
         self._records = records
         self._kept = kept
         self._on_gone = on_gone
@@ -60,6 +64,7 @@ class Eraser:
                 await self._hidden()  # an earlier life may have left some
                 if time.monotonic() - looked >= self._every_s:
                     await self.age()
+                    await self._forget_deeds()
                     looked = time.monotonic()
                 wait = self._every_s
             except CannotWrite as error:
@@ -74,6 +79,13 @@ class Eraser:
             more = await self._records.do(erase_hidden, self._clock())
             await asyncio.sleep(PAUSE_S)
         self._on_gone()
+
+    async def _forget_deeds(self) -> None:
+        before = self._clock() - self._audit_days * DAY_S
+        more = bool(self._audit_days)
+        while more:
+            more = await self._records.do(deeds.prune, before) > 0
+            await asyncio.sleep(PAUSE_S)
 
     async def age(self) -> int:
         """Erase everything that is too old now; how many messages those were."""
