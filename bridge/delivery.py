@@ -183,6 +183,7 @@ class Delivery:
             title=item.title,
             tried_at=item.tried_at,
             known_ids=item.known_ids,
+            stream=item.stream,
             files=await self._handing.ready(item) if self._handing else (),
         )
         match item.op:

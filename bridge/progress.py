@@ -10,24 +10,26 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import structlog
 
 from bridge.pace import Pace
+from bridge.streaming import Growing, Owing
 from core.errors import ChatBusy, ChatRefused, MootError
 from core.live import LiveText, Pane, presentable
 from core.minutes import run_buttons
 from core.model import Conversation, EngineEvent, Outgoing, Participant, Post, Step, Turn
-from core.ports import Chat
+from core.ports import Chat, Streams
 from core.tongue import say
 from core.words import label_of, seat_name, status_text
 
 log = structlog.get_logger()
 
 EDIT_DEADLINE_S = 10.0
-QUIET_S = 1.5  # what an answer waits for an edit that is on its way
+QUIET_S = 3.0  # what an answer waits for an edit that is on its way
+ADD_INTERVAL_S, ADD_GAP_S = 1.0, 0.7  # a growing message: some 100 times a minute in all
 MAX_DOING_CHARS = 80
 # With nothing new to say, the clock alone is shown this often: so many times a platform's pace.
 IDLE_PACES, IDLE_EDIT_S = 4, 10.0
@@ -45,16 +47,21 @@ class _Shown:
     began: float
     spoken: contextvars.Context  # the language of the place, among others
     pane: Pane
+    growing: Growing | None = None
     live: LiveText = field(default_factory=LiveText)
     doing: str = ""
     waits: str = ""
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    words: asyncio.Event = field(default_factory=asyncio.Event)  # news for the growing message
     message_id: str = ""
-    task: asyncio.Task[None] | None = None
+    row: int = 0  # of the message in the outbox
+    tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+    sending: set[asyncio.Task[None] | None] = field(
+        default_factory=set[asyncio.Task[None] | None]
+    )  # those that wait for the platform's answer
     over: bool = False
-    on_its_way: bool = False  # an edit was sent and not answered yet
-    unsure: bool = False  # ... and never was: it may come late
-    has_text: bool = False  # readers see the answer in it
+    unsure: bool = False  # an edit was never answered: it may come late
+    has_text: bool = False  # readers see the answer in the status message
 
     @property
     def place(self) -> str:
@@ -66,16 +73,26 @@ class StatusMessages:
     """Implements ``core.turns.house.Progress``; a newer state replaces one not shown yet.
 
     ``render`` is what every post goes through. With ``stream`` answers are shown while they are
-    written.
+    written: in messages that grow, where the platform has such (``owing`` is where they are owed),
+    else by edits of the status message.
     """
 
-    def __init__(self, chats: Mapping[str, Chat], render: Render, *, stream: bool = True) -> None:
+    def __init__(
+        self,
+        chats: Mapping[str, Chat],
+        render: Render,
+        owing: Owing | None = None,
+        *,
+        stream: bool = True,
+    ) -> None:
         self._chats = chats
         self._render = render
+        self._owing = owing
         self._stream = stream
         self._shown: dict[str, _Shown] = {}
-        self._ending: dict[str, _Shown] = {}  # over, with an edit on its way
-        self._pace: dict[str, Pace] = {}
+        self._ending: dict[str, _Shown] = {}  # over, with something on its way
+        self._paces: dict[str, Pace] = {}
+        self._adding: dict[str, Pace] = {}
 
     def started(
         self, run_id: str, conversation: Conversation, turn: Turn, step: Step, seat: Participant
@@ -84,22 +101,29 @@ class StatusMessages:
         chat = self._chats.get(conversation.key.chat)
         if chat is None:
             return
-        self._shown[run_id] = _Shown(
-            conversation,
-            turn,
-            step,
-            seat,
-            time.monotonic(),
-            contextvars.copy_context(),
-            Pane(chat.limits.post_units),
-        )
+        spoken, pane = contextvars.copy_context(), Pane(chat.limits.post_units)
+        shown = _Shown(conversation, turn, step, seat, time.monotonic(), spoken, pane)
+        self._shown[run_id] = shown
+        if self._stream and self._owing and isinstance(chat, Streams):
+            name = label_of(turn, seat, step.round)
+            shown.growing = Growing(self._owing, chat, run_id, turn, conversation.key, name)
 
     def posted(self, item: Outgoing, message_id: str) -> None:
         """The outbox has posted something; edits begin once it is the run's status message."""
         shown = self._shown.get(item.run_id)
-        if shown is not None and item.kind == "status" and item.op == "post":
-            shown.message_id = message_id
-            shown.task = asyncio.create_task(self._edit_on(shown), context=shown.spoken)
+        if shown is None or item.op != "post":
+            return
+        if item.kind == "live" and shown.growing:
+            shown.growing.posted(item.id, message_id)
+            shown.words.set()
+        elif item.kind == "status" and not shown.tasks:
+            shown.message_id, shown.row = message_id, item.id
+            chat = self._chats[shown.conversation.key.chat]
+            self._pace(chat).rest(shown.place, chat.limits.edit_interval_s)
+            works = [self._edit_on(chat, shown)]
+            if shown.growing:
+                works.append(self._grow_on(chat, shown, shown.growing))
+            shown.tasks = [asyncio.create_task(work, context=shown.spoken) for work in works]
 
     def event(self, run_id: str, event: EngineEvent) -> None:
         """Something happened in the run; shown when the platform's pace allows."""
@@ -107,7 +131,9 @@ class StatusMessages:
         if shown is None:
             return
         if self._stream and shown.live.take(event):
-            shown.news.set()
+            shown.words.set()
+            if shown.growing is None or not shown.growing.shows:
+                shown.news.set()
         doing = shown.spoken.run(_doing, event)
         if doing is not None and doing != shown.doing:
             shown.doing = doing
@@ -120,18 +146,21 @@ class StatusMessages:
             shown.waits = told
             shown.news.set()
 
-    def ended(self, run_id: str) -> bool:
+    def ended(self, run_id: str) -> int:
         """No more edits: the outbox takes the message over, or away. See ``Progress``."""
         shown = self._shown.pop(run_id, None)
         if shown is None:
-            return False
+            return 0
         shown.over = True
-        if shown.task is not None and not shown.task.done():
+        alone = shown.growing.alone if shown.growing else 0
+        for task in shown.tasks:
+            if task not in shown.sending:  # what was sent is waited for: it must not come late
+                task.cancel()
+        if shown.tasks:
             self._ending[run_id] = shown
-            shown.task.add_done_callback(lambda _: self._ending.pop(run_id, None))
-            if not shown.on_its_way:  # what was sent is waited for: it must not come late
-                shown.task.cancel()
-        return shown.has_text
+            gone = asyncio.gather(*shown.tasks, return_exceptions=True)
+            gone.add_done_callback(lambda _: self._ending.pop(run_id, None))
+        return alone or (shown.row if shown.has_text else 0)
 
     async def quiet(self, run_id: str) -> bool:
         """Wait until no edit of the run's message can come any more; False if one may come late.
@@ -139,30 +168,32 @@ class StatusMessages:
         Then the message must not become the answer: an older state could be shown in its place.
         """
         shown = self._ending.get(run_id)
-        if shown is None or shown.task is None:
+        if shown is None:
             return True
-        await asyncio.wait((shown.task,), timeout=QUIET_S)
-        if not shown.task.done():
-            shown.task.cancel()
-            return False
-        return not shown.unsure
+        _, late = await asyncio.wait(shown.tasks, timeout=QUIET_S)
+        for task in late:
+            task.cancel()
+        return not late and not shown.unsure
 
     async def close(self) -> None:
         """Settle all edits under way."""
         for run_id in list(self._shown):
             self.ended(run_id)
-        tasks = [shown.task for shown in self._ending.values() if shown.task is not None]
+        tasks = [task for shown in self._ending.values() for task in shown.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     # --- edits ----------------------------------------------------------------------------
 
-    async def _edit_on(self, shown: _Shown) -> None:
-        chat = self._chats[shown.conversation.key.chat]
-        pace = self._pace.setdefault(chat.name, Pace(chat.limits))
-        pace.rest(shown.place, chat.limits.edit_interval_s)  # it was posted just now
+    def _pace(self, chat: Chat) -> Pace:
+        return self._paces.setdefault(chat.name, Pace(chat.limits))
+
+    async def _edit_on(self, chat: Chat, shown: _Shown) -> None:
+        """Edit the status message, now and then."""
+        pace = self._pace(chat)
         idle_s = min(IDLE_EDIT_S, IDLE_PACES * chat.limits.edit_interval_s)
+        await pace.turn(shown.place)
         while not shown.over:
             try:
                 # While people are asked nothing changes, and the clock is nobody's business.
@@ -172,14 +203,46 @@ class StatusMessages:
                 pass  # nothing new: the clock is shown
             await pace.turn(shown.place)
             shown.news.clear()
-            try:
-                await self._edit(chat, shown)
-            except ChatBusy as busy:
-                pace.rest(shown.place, busy.retry_after_s)
+            wait_s = await self._sent(shown, self._edit(chat, shown))
+            if wait_s:
+                pace.rest(shown.place, wait_s)
                 shown.news.set()  # what was to be shown still is
-            except (MootError, TimeoutError) as error:
-                shown.unsure = not isinstance(error, ChatRefused)
-                log.debug("progress.skipped", why=type(error).__name__)
+
+    async def _grow_on(self, chat: Chat, shown: _Shown, growing: Growing) -> None:
+        """Let the growing message grow."""
+        slow = replace(chat.limits, edit_interval_s=ADD_INTERVAL_S, edit_gap_s=ADD_GAP_S)
+        pace = self._adding.setdefault(chat.name, Pace(slow))
+        pace.rest(shown.place, chat.limits.edit_interval_s)  # a quick answer needs none
+        try:
+            while not shown.over and not growing.off and not growing.hushed:
+                await shown.words.wait()
+                await pace.turn(shown.place)
+                shown.words.clear()
+                if shown.live.text.strip():
+                    wait_s = await self._sent(shown, growing.show(shown.live))
+                    pace.rest(shown.place, wait_s)
+                    if wait_s or growing.waits:
+                        shown.words.set()
+            shown.news.set()  # the status message shows the text from now on
+        finally:
+            shown.unsure = not await growing.finish() or shown.unsure
+
+    async def _sent(self, shown: _Shown, act: Awaitable[object]) -> float:
+        """Send something, best effort; for how long the platform asks to wait."""
+        task = asyncio.current_task()
+        shown.sending.add(task)
+        try:
+            async with asyncio.timeout(EDIT_DEADLINE_S):
+                await act
+            shown.unsure = False
+        except ChatBusy as busy:
+            return busy.retry_after_s
+        except (MootError, TimeoutError) as error:
+            shown.unsure = not isinstance(error, ChatRefused)
+            log.debug("progress.skipped", why=type(error).__name__)
+        finally:
+            shown.sending.discard(task)
+        return 0.0
 
     async def _edit(self, chat: Chat, shown: _Shown) -> None:
         """Show the newest state."""
@@ -188,17 +251,12 @@ class StatusMessages:
         below = status_text(seat_name(shown.seat), shown.doing, clock, waits=shown.waits)
         written, whole = shown.live.text, shown.live.whole
         text = ""
-        if written:
+        if written and not (shown.growing and shown.growing.shows):
             # What grows with the text is worked out beside the loop.
             text = await asyncio.to_thread(self._picture, shown, written, below, whole=whole)
         post = Post(nonce="", text=text or chat.render(below)[0], buttons=buttons)
-        shown.on_its_way = True
-        try:
-            async with asyncio.timeout(EDIT_DEADLINE_S):
-                await chat.edit(shown.conversation.key, shown.message_id, post)
-        finally:
-            shown.on_its_way = False
-        shown.unsure, shown.has_text = False, bool(text)
+        await chat.edit(shown.conversation.key, shown.message_id, post)
+        shown.has_text = bool(text)
 
     def _picture(self, shown: _Shown, written: str, below: str, *, whole: bool) -> str:
         """The text of the message; "" while there is nothing of the answer to see."""

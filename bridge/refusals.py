@@ -124,7 +124,7 @@ def _is_kept(item: Outgoing) -> bool:
 
     A status is not; a branch whose thread never began is told to its parent instead.
     """
-    if item.op == "post" and item.kind == "status":
+    if item.op == "post" and item.kind in live.SHOWING:
         return False
     return item.kind != "header" or links.branch_of(item.conversation.id) is None
 

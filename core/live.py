@@ -37,15 +37,17 @@ _UNDECIDED = re.compile(
 )
 _SIGNS = re.compile(r"\\.|`+|\*+|_+|~~|<!--|!?\[", re.DOTALL)
 _LONGEST_LINK = 2_000
+_TRIES = 40
 
 
 class LiveText:
     """Follows the events of one run; ``text`` is its newest text, since the last is the answer.
 
-    ``whole`` says that this text is complete.
+    ``whole`` says that this text is complete, ``number`` which one it is.
     """
 
     def __init__(self) -> None:
+        self.number = 0
         self._begin()
 
     def take(self, event: EngineEvent) -> bool:
@@ -54,10 +56,11 @@ class LiveText:
             case "delta":
                 return self._more(event.text)
             case "message":
-                self._begin()
+                if self.whole:
+                    self._begin()
                 self._pieces, self.whole = [visible_of(event.text[:MAX_CHARS])], True
                 return True
-            case "retry" if self._pieces and not self.whole:
+            case "retry" | "started" if self._pieces and not self.whole:
                 self._begin()  # it will be written anew
                 return True
             case _:
@@ -80,6 +83,7 @@ class LiveText:
     def _begin(self) -> None:
         self._filter, self._pieces, self._chars = Holdback(), list[str](), 0
         self.whole = False
+        self.number += 1
 
 
 # --- what may be shown ---------------------------------------------------------------------------
@@ -96,7 +100,20 @@ def presentable(text: str, *, whole: bool = False) -> str:
         text = _without_half_secret(text)
     lines = lines_of(text)
     last = lines.pop() if lines and not whole and not lines[-1].endswith("\n") else ""
-    ground, begun = Ground(), 0  # where the last block of text, or the open fence, begins
+    begun, ground = _last_block(lines)
+    if ground.fence:
+        return _code(lines, last, begun, ground)
+    if whole:
+        return text.strip("\n").rstrip()
+    if last and _ITEM.match(last):
+        begun = len(lines)
+    settled, block = lines[:begun], _without_half_lines([*lines[begun:], last])
+    return ("".join(settled) + _balanced("".join(block))).strip("\n").rstrip()
+
+
+def _last_block(lines: Sequence[str]) -> tuple[int, Ground]:
+    """The number of the line with which the last block, or the open fence, begins; the ground."""
+    ground, begun = Ground(), 0
     for at, line in enumerate(lines):
         before = ground.fence
         ground.step(line)
@@ -106,14 +123,30 @@ def presentable(text: str, *, whole: bool = False) -> str:
             begun = at + 1
         elif not ground.fence and _ITEM.match(line):
             begun = at
-    if ground.fence:
-        return _code(lines, last, begun, ground)
+    return begun, ground
+
+
+def steady(text: str, *, whole: bool = False) -> str:
+    """As ``presentable``, and nothing of it will change: for what can only be added to.
+
+    It ends before whatever is open (emphasis, a link, a line of code), where ``text`` goes on.
+    """
     if whole:
-        return text.strip("\n").rstrip()
+        return redact(text)
+    text = _without_half_secret(redact(text))
+    lines = lines_of(text)
+    last = lines.pop() if lines and not lines[-1].endswith("\n") else ""
+    begun, ground = _last_block(lines)
+    if ground.fence:
+        return "".join(lines)
     if last and _ITEM.match(last):
         begun = len(lines)
-    settled, block = lines[:begun], _without_half_lines([*lines[begun:], last])
-    return ("".join(settled) + _balanced("".join(block))).strip("\n").rstrip()
+    settled = "".join(lines[:begun])
+    block = "".join(_without_half_lines([*lines[begun:], last]))
+    for end in [found.start() for found in re.finditer(r"\s+|\Z", block)][:-_TRIES:-1]:
+        if _balanced(block[:end]) == block[:end].rstrip():
+            return settled + block[:end]
+    return settled
 
 
 def _without_half_secret(text: str) -> str:

@@ -137,6 +137,41 @@ class Chat(Protocol):
         ...
 
 
+@runtime_checkable
+class Streams(Protocol):
+    """What a chat has beside ``Chat`` whose platform lets a message grow in a way of its own.
+
+    Such a message begins as a ``Post`` with ``stream`` set. It can be edited and deleted as any
+    other, also once the platform has ended its growing.
+    """
+
+    @property
+    def stream_s(self) -> float:
+        """How long one may grow, in seconds; a little less than the platform's own limit."""
+        ...
+
+    @property
+    def stream_chars(self) -> int:
+        """How much Markdown one may hold, in characters."""
+        ...
+
+    def streams_in(self, key: ConversationKey) -> bool:
+        """Whether a message may grow there, as far as is known: a refusal is remembered."""
+        ...
+
+    async def append(self, key: ConversationKey, message_id: str, markdown: str) -> None:
+        """Let a message grow; the agent's own Markdown. Raises as ``Chat.post`` does.
+
+        The code of ``ChatRefused`` is "over" where the message does not grow any more, "stopped"
+        where a reader has stopped it.
+        """
+        ...
+
+    async def finish(self, key: ConversationKey, message_id: str) -> None:
+        """The message grows no more; one that does not is no error. Raises as ``Chat.post``."""
+        ...
+
+
 class Onboarding(Protocol):
     """How a person makes what a platform needs, step by step; texts are Markdown, in English."""
 

@@ -22,6 +22,7 @@ from adapters.slack.places import permalink
 from adapters.slack.reactions import Reactions
 from adapters.slack.render import MAX_BYTES, render
 from adapters.slack.sharing import FILE_BYTES, share
+from adapters.slack.streams import STREAM_CHARS, STREAM_S, Growing
 from adapters.slack.tables import shown
 from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
@@ -78,10 +79,12 @@ class SlackChat:
     """One workspace's Slack. Holds no policy; what it keeps in memory can be looked up again."""
 
     name = "slack"
+    stream_s, stream_chars = STREAM_S, STREAM_CHARS
 
     def __init__(self, config: SlackConfig) -> None:
         self._config = config
         self._api = Api(config.bot_token, config.base_url)
+        self._growing = Growing(self._api)
         self._people = People(self._api, groups=config.groups)
         self._reactions = Reactions(self._api)
         self._me: Identity | None = None
@@ -204,6 +207,9 @@ class SlackChat:
             if found is not None:
                 log.info("slack.found_posted", message_id=found.message_id)
                 return self._follow(key, found)
+        if post.stream:
+            ts = await self._growing.begin(key, root, post)
+            return self._follow(key, self._posted(key, ts, root))
         message = layout.new_message(post)
         try:
             answer = await self._send(
@@ -256,6 +262,18 @@ class SlackChat:
             # Without the right to look, an answer shown twice is better than one that is lost.
             log.warning("slack.cannot_look", error=str(error))
         return None
+
+    def streams_in(self, key: ConversationKey) -> bool:
+        """See :meth:`core.ports.Streams.streams_in`."""
+        return self._growing.may_be_in(key)
+
+    async def append(self, key: ConversationKey, message_id: str, markdown: str) -> None:
+        """See :meth:`core.ports.Streams.append`."""
+        await self._growing.append(key, message_id, markdown)
+
+    async def finish(self, key: ConversationKey, message_id: str) -> None:
+        """See :meth:`core.ports.Streams.finish`."""
+        await self._growing.finish(key, message_id)
 
     async def edit(self, key: ConversationKey, message_id: str, post: Post) -> None:
         """See :meth:`core.ports.Chat.edit`; texts over 4,000 bytes are refused (msg_too_long)."""

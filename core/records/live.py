@@ -7,10 +7,14 @@ outlives the run that it shows. All functions are part of their caller's transac
 
 from __future__ import annotations
 
+from functools import partial
+
 from core.model import Outgoing
 from core.records import outbox
-from core.records.tables import MessageRow, OutboxRow
+from core.records.prepared import Prepared
+from core.records.tables import MessageRow, OutboxRow, RunRow
 
+SHOWING = ("status", "live")
 WATCHED_S = 60.0
 """An answer that took longer is a new message: an edit notifies nobody who has turned away."""
 
@@ -32,11 +36,31 @@ def may_stay(outbox_id: int, now: float) -> bool:
     return not MessageRow.select().where(said & (MessageRow.sent_at > row.created_at)).exists()
 
 
-def is_taken_over(run_id: str, outbox_id: int) -> bool:
-    """Whether a post of the run that is owed, or was sent, takes the place of this message."""
-    of_run = (OutboxRow.run == run_id) & (OutboxRow.target == outbox_id)
-    mine = of_run & (OutboxRow.op == "post")
-    return OutboxRow.select().where(mine & OutboxRow.state.in_(("due", "sent"))).exists()
+def begin(
+    run_id: str, conversation_id: int, turn_id: int, text: str, reader: str, now: float
+) -> int:
+    """Owe a message that grows, for ``reader`` to read along; its row's id (0: the run is over)."""
+    run = RunRow.get_or_none(RunRow.id == run_id)
+    if run is None or run.state != "open":
+        return 0
+    post = partial(outbox.add_post, conversation_id, "live", (text,), stream=reader, now=now)
+    return post(turn_id=turn_id, run_id=run_id) or 0
+
+
+_of_run = Prepared(
+    OutboxRow, lambda run: OutboxRow.select().where(OutboxRow.run == run).order_by(OutboxRow.id)
+)
+
+
+def clear(run_id: str, now: float) -> None:
+    """The run is over: take back what shows that it works, but for what becomes the answer."""
+    posts = [
+        row for row in _of_run.rows(run=run_id) if row.op == "post" and row.state in ("due", "sent")
+    ]
+    taken = {row.target for row in posts if row.kind == "answer"}
+    for row in posts:
+        if row.kind in SHOWING and row.id not in taken:
+            outbox.withdraw_post(row.id, now=now)
 
 
 def post_anew(item: Outgoing, now: float) -> None:

@@ -45,13 +45,15 @@ def add_post(
     files: Sequence[OutFile] = (),
     staying: Sequence[OutFile] = (),
     live: int | None = None,
+    stream: str = "",
 ) -> int | None:
     """Owe the pieces of a message, in order; buttons go on the last. Returns the last row's id.
 
     ``keep``: not yet; ``release`` lets them go. ``message_id``: whose words it tells, so that they
     go with it; ``fleeting``: its text is not needed any more once it is posted. ``files`` go with
     the last piece, ``staying`` ones lie on the host where its words say (``out_files``). ``live``
-    is the row whose message shows these words already: the first piece takes its place.
+    is the row whose message shows these words already: the first piece takes its place. ``stream``
+    is who reads along a message that is to grow (``Post.stream``).
     """
     last = None
     for number, text in enumerate(texts, 1):
@@ -70,6 +72,7 @@ def add_post(
             state="kept" if keep else "due",
             files=dump_files(files, staying) if number == len(texts) else "[]",
             target=live if number == 1 else None,
+            stream=stream,
             created_at=now,
         ).id
     return last
@@ -258,6 +261,7 @@ def take_next(conversation_id: int, now: float) -> Outgoing | None:
         known_ids=known,
         files=load_files(row.files),
         live=target.message_id if target and row.op == "post" else "",
+        stream=row.stream,
     )
 
 

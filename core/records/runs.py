@@ -129,7 +129,6 @@ _is_open = Prepared(
         (RunRow.id == run) & RunRow.state.in_(("open", "parked"))
     ),
 )
-_status = Prepared(RunRow, lambda run: RunRow.select(RunRow.status).where(RunRow.id == run))
 
 
 def settle_run(
@@ -251,11 +250,6 @@ def past(engine: str, limit: int = 50) -> Past:
     priced = [(cost, chars) for cost, chars in told if cost > 0 and chars > 0]
     rate = sum(cost for cost, _ in priced) / sum(chars for _, chars in priced) if priced else 0.0
     return Past(sum(len(row.answer) for row in rows) // len(rows), rate)
-
-
-def status_of(run_id: str) -> int | None:
-    """The outbox id of the run's status message."""
-    return _status.value(run=run_id)
 
 
 def child_gone(run_id: str) -> None:

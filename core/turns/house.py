@@ -82,8 +82,8 @@ class Progress(Protocol):
         """It waits for people (``told`` says for what), or ("") no more."""
         ...
 
-    def ended(self, run_id: str) -> bool:
-        """The run is over; whether readers see its answer in its status message."""
+    def ended(self, run_id: str) -> int:
+        """The run is over; the outbox row of the message that shows its answer (0: none does)."""
         ...
 
 

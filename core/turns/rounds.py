@@ -182,10 +182,8 @@ def has_spoken(turn: Turn, run: Run) -> bool:
 
 
 def clear_status(run_id: str, now: float) -> None:
-    """The run is over: its status message goes, unless it becomes the answer."""
-    status = runs.status_of(run_id)
-    if status is not None and not live.is_taken_over(run_id, status):
-        outbox.withdraw_post(status, now=now)
+    """The run is over: what showed that it works goes, but for what becomes the answer."""
+    live.clear(run_id, now)
 
 
 # --- the header --------------------------------------------------------------------------
@@ -321,10 +319,13 @@ def post_notice(
 ) -> None:
     """Owe a notice in the turn's thread; ``keep`` as ``core.records.outbox.add_post``."""
     conversation = messages.get_conversation(turn.conversation_id)
+    texts = voice(conversation.key.chat, text, "")
+    if turn.by_bot and exchanges.repeats(conversation.id, texts):
+        return  # it may answer each of them
     outbox.add_post(
         conversation.id,
         "notice",
-        voice(conversation.key.chat, text, ""),
+        texts,
         buttons=buttons,
         turn_id=turn.id,
         run_id=run_id,

@@ -11,7 +11,7 @@ from core.blocks import Position
 from core.context.frame import cut_head
 from core.minutes import wordless_text
 from core.model import Button, Conversation, Outcome, OutFile, Participant, Pull, Run, Step, Turn
-from core.records import asked, live, outbox, runs
+from core.records import asked, live, outbox
 from core.streams import explain
 from core.table import LASTING
 from core.tongue import say
@@ -41,7 +41,7 @@ class Closing:
     which did not parse were told back in this chain already; ``others`` are engines that could be
     asked instead of one whose quota is used up, and ``rests`` says that it is not asked for now.
     ``made`` is the answer as it is posted, with the files that go with it; ``below`` what stands
-    under it. ``shown``: readers see the answer in the status message already.
+    under it. ``shown`` is the outbox row of the message in which readers see the answer already.
     """
 
     run_id: str
@@ -57,7 +57,7 @@ class Closing:
     rests: bool = False
     made: Made | None = None
     below: Below = NOTHING
-    shown: bool = False
+    shown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +182,8 @@ class Say:
 
     def _live(self) -> int | None:
         """The row of the message that shows the answer, where it may stay as the answer."""
-        status = runs.status_of(self.closing.run_id) if self.closing.shown else None
-        if status is None or self.later or not live.may_stay(status, self.now):
-            return None
-        return status
+        shown = self.closing.shown
+        return shown if shown and not self.later and live.may_stay(shown, self.now) else None
 
 
 def of_seat(seat: Participant, told: str) -> str:

@@ -167,7 +167,7 @@ class Table:
             log.debug("run.opened", engine=seat.engine, **asdict(step))
             self.house.progress.started(run_id, self.conversation, self.turn, step, seat)
 
-        shown = False
+        shown = 0
         try:
             in_run = self._in_run(run_id, request, found, resolve)
             if in_run is not None:
@@ -179,7 +179,7 @@ class Table:
             )
             outcome, fresh = await question.ask(how, asking)
         finally:
-            self.house.progress.ended(run_id)
+            shown = self.house.progress.ended(run_id)
             await asyncio.wait((opening, choosing))
         if not opening.result():
             self.cancel.set()

@@ -92,8 +92,8 @@ class Quiet:
 
     def waits(self, *_: Any) -> None: ...
 
-    def ended(self, *_: Any) -> bool:
-        return False
+    def ended(self, *_: Any) -> int:
+        return 0
 
 
 @dataclass

@@ -47,8 +47,8 @@ class Watcher:
 
     def waits(self, *_: Any) -> None: ...
 
-    def ended(self, *_: Any) -> bool:
-        return False
+    def ended(self, *_: Any) -> int:
+        return 0
 
     def event(self, _run: str, event: Any) -> None:
         if event.kind == "retry" and event.name == "again":

@@ -191,7 +191,7 @@ class OutboxRow(Table):
     message = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
     fleeting = BooleanField(default=False, constraints=[SQL("DEFAULT 0")])
     op = TextField(default="post")  # post | edit | delete
-    kind = TextField()  # answer | notice | header | pull | status
+    kind = TextField()  # answer | notice | header | pull | status | live | request
     target = IntegerField(null=True)  # the row whose message is edited, deleted, or taken over
     nonce = TextField(unique=True)
     text = TextField(default="")
@@ -205,6 +205,8 @@ class OutboxRow(Table):
     error = TextField(default="")
     created_at = FloatField()
     sent_at = FloatField(null=True)
+    # Who reads along: it begins a message that grows, and may be in the platform's own way.
+    stream = TextField(default="", constraints=[SQL("DEFAULT ''")])
     # What goes with it, and what of it could not: JSON (core.records.out_files). Emptied when sent.
     files = TextField(default="[]", constraints=[SQL("DEFAULT '[]'")])
 
