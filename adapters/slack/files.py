@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 import aiohttp
 import structlog
@@ -132,9 +133,15 @@ async def _fetch(api: Api, session: aiohttp.ClientSession, url: str, limit_bytes
 
 
 def is_slack(url: str, base_url: str) -> bool:
-    """PURE: whether the token may go to an address: Slack's own, or where its API was set to be."""
+    """PURE: whether the token may go to an address for a file: Slack's own, or the API's host.
+
+    Never to a method of the API, which the token would call (C157).
+    """
     try:
         asked, api = urlsplit(url), urlsplit(base_url)
+        path = posixpath.normpath("/" + unquote(unquote(asked.path))).casefold()
+        if f"{path}/".startswith(("/api/", "//api/")):
+            return False
         if _origin(asked) == _origin(api):
             return True
     except ValueError:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from adapters.discord import files as discord_files
 from adapters.slack import files as slack_files
 from core.context.attached import MAX_NAME_BYTES, files_body, nothing_else, safe_name
+from core.context.contents import not_a_file, noted
 from core.context.frame import one_line
 from core.model import Brought
 
@@ -108,6 +109,23 @@ def test_the_slack_token_goes_to_slack_alone(url: str, ours: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "https://slack.com/api/auth.revoke",
+        "https://slack.com//api/chat.postMessage?channel=C1&text=x",
+        "https://files.slack.com/files-pri/../api/auth.revoke",
+        "https://acme.slack.com/%61pi/auth.revoke",
+        "http://127.0.0.1:9000/api/auth.revoke",
+        "https://169.254.169.254/latest/meta-data",
+        "https://evil.test/files-pri/T1-F1/a.txt",
+    ],
+)
+def test_c157_the_slack_token_never_calls_a_method_for_a_file(url: str) -> None:
+    assert not slack_files.is_slack(url, "http://127.0.0.1:9000/api/")
+    assert not slack_files.is_slack(url, "https://slack.com/api/")
+
+
+@pytest.mark.parametrize(
     ("url", "api", "ours"),
     [
         ("https://cdn.discordapp.com/attachments/1/2/a.txt?ex=1", "", True),
@@ -122,6 +140,49 @@ def test_the_slack_token_goes_to_slack_alone(url: str, ours: bool) -> None:
 )
 def test_discord_files_come_from_discord_alone(url: str, api: str, ours: bool) -> None:
     assert discord_files.is_discord(url, api) is ours
+
+
+def test_a_shared_message_brings_its_files_and_a_clip_its_transcript() -> None:
+    told = {"status": "complete", "preview": {"content": "hi there", "has_more": False}}
+    clip = {"id": "F1", "name": "c.m4a", "subtype": "slack_audio", "transcription": told}
+    part = {**told, "preview": {"content": "hi", "has_more": True}}
+    shared = {"is_share": True, "files": [clip, {"id": "F2", "name": "a.png"}]}
+    message = {
+        "files": [{"id": "F2", "name": "a.png"}, {**clip, "id": "F3", "transcription": part}],
+        "attachments": [shared, {"files": [{"id": "F4", "name": "unfurled.png"}]}],
+    }
+    found = slack_files.attachments(message)
+    assert [(one.id, one.voice, one.transcript) for one in found] == [
+        ("F2", False, ""),
+        ("F3", True, ""),
+        ("F1", True, "hi there"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "mime", "data", "refused", "note"),
+    [
+        ("a.png", "image/png", b"", "it is empty", ""),
+        ("a.png", "image/png", b" <!DOCTYPE html><html>", "web page", "not by its contents"),
+        ("a.pdf", "application/pdf", b"<html><body>Sign in", "web page", ""),
+        ("a.html", "text/html", b"<html>", "", ""),
+        ("a.txt", "text/plain", b"<html>", "", ""),
+        ("a.bin", "", b"<html>", "", ""),
+        ("a.png", "image/png", b"\x89PNG\r\n\x1a\n...", "", ""),
+        ("a.jpg", "image/jpeg", b"\x89PNG\r\n\x1a\n...", "", ""),
+        ("a.svg", "image/svg+xml", b"<svg/>", "", ""),
+        ("a.png", "image/png", b"MZ\x90", "", "not by its contents"),
+        ("a.zip", "application/zip", b"PK\x03\x04", "", "not unpacked"),
+        ("a.docx", "", b"PK\x03\x04", "", ""),
+        ("a.tar.gz", "", b"\x1f\x8b\x08", "", "not unpacked"),
+    ],
+)
+def test_what_came_is_looked_at(name, mime, data, refused, note) -> None:
+    why, told = not_a_file(name, mime, data), noted(name, mime, data)
+    assert refused in why
+    assert bool(refused) is bool(why)
+    assert note in told
+    assert why or bool(note) is bool(told)
 
 
 def test_what_slack_tells_of_files() -> None:
