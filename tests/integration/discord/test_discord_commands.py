@@ -152,5 +152,5 @@ async def test_commands_are_registered_once(world):
     names = {name for name, _ in world.backend.commands[None]}
     assert names == {
         *("ask", "roundtable", "recall", "stop", "status", "context", "usage", "resume"),
-        *("continue", "moot"),
+        *("continue", "moot", "home", "Ask about this", "Branch from here"),
     }
