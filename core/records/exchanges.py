@@ -6,12 +6,13 @@ thread begins its count anew; an hour passes by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from peewee import Expression, fn
 
-from core.records.tables import ExchangeRow, MessageRow
+from core.records.tables import ExchangeRow, MessageRow, OutboxRow
 
 HOUR_S = 3_600.0
 KEPT_S = 7 * 86_400.0
@@ -53,6 +54,24 @@ def take(
         bot=bot, conversation=conversation_id, sent_at=sent_at, at=now, refused=refused
     )
     return Verdict(refused, first)
+
+
+def repeats(conversation_id: int, texts: Sequence[str]) -> bool:
+    """Whether just this was told a conversation since a person last wrote there.
+
+    Each notice in a thread with another bot may be answered with a question that fails as well.
+    """
+    since = _last_person(conversation_id)
+    return (
+        OutboxRow.select()
+        .where(
+            (OutboxRow.conversation == conversation_id)
+            & (OutboxRow.kind == "notice")
+            & OutboxRow.text.in_(list(texts[:1]))
+            & (OutboxRow.created_at > since)
+        )
+        .exists()
+    )
 
 
 def _count(bot: str, where: Expression) -> int:

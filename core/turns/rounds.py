@@ -30,7 +30,7 @@ from core.model import (
     Turn,
     TurnState,
 )
-from core.records import live, messages, outbox, runs, turns
+from core.records import exchanges, live, messages, outbox, runs, turns
 from core.table import Course, last_attempts, next_steps, speaker, waits
 from core.tongue import ENGLISH, say, speaking
 from core.turns.asked import withdraw_run

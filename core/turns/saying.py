@@ -11,7 +11,7 @@ from core.blocks import Position
 from core.context.frame import cut_head
 from core.minutes import wordless_text
 from core.model import Button, Conversation, Outcome, OutFile, Participant, Pull, Run, Step, Turn
-from core.records import asked, live, outbox
+from core.records import asked, exchanges, live, outbox
 from core.streams import explain
 from core.table import LASTING
 from core.tongue import say
@@ -154,8 +154,10 @@ class Say:
         return self.voice(self.conversation.key.chat, shown, label)
 
     def notice(self, text: str, buttons: tuple[Button, ...] = ()) -> None:
-        """A word of ours."""
-        self._post("notice", self.voice(self.conversation.key.chat, text, ""), buttons)
+        """A word of ours; to a bot, which may answer each of them, the same one once."""
+        texts = self.voice(self.conversation.key.chat, text, "")
+        if not (self.closing.turn.by_bot and exchanges.repeats(self.conversation.id, texts)):
+            self._post("notice", texts, buttons)
 
     def _post(
         self,

@@ -18,6 +18,7 @@ from core.engines.process import run as run_engine
 from core.engines.rehearsal import Rehearsal, RehearsalReader
 from core.model import (
     Author,
+    AuthorKind,
     ChatEvent,
     Conversation,
     ConversationKey,
@@ -119,14 +120,14 @@ class Parlour:
         key = replace(self.conversation.key, root=root)
         return replace(self, conversation=await self.records.do(_open, key))
 
-    async def say(self, text: str, name: str = "Kim") -> int:
-        """A person's message; its record id."""
+    async def say(self, text: str, name: str = "Kim", kind: AuthorKind = "human") -> int:
+        """A person's message (or a bot's); its record id."""
         self.count += 1
         number = f"{self.conversation.key.root}-{self.count}"
         event = ChatEvent(
             key=self.conversation.key,
             event_id=f"e{number}",
-            author=Author(f"U{name}", name, "human"),
+            author=Author(f"U{name}", name, kind),
             kind="message",
             text=text,
             message_id=f"m{number}",
@@ -155,7 +156,7 @@ class Parlour:
             turns.queue_turn,
             self.conversation.id,
             prompt=prompt,
-            prompt_message_id=await self.say(prompt),
+            prompt_message_id=await self.say(prompt, kind="bot" if more.get("by_bot") else "human"),
             seats=seats,
             now=time.time(),
             **values,
