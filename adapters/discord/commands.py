@@ -12,6 +12,7 @@ from discord.app_commands import describe
 
 from core.markup.measure import well_formed
 from core.model import ORDERS, PERMISSIONS
+from core.tongue import LANGUAGES, say, speaking, to_say
 
 log = structlog.get_logger(__name__)
 
@@ -77,15 +78,15 @@ def command_tree(
         allowed_installs=app_commands.AppInstallationType(guild=True),
     )
 
-    @tree.command(name="ask", description="Ask an agent; the answer comes in a thread")
+    @tree.command(name="ask", description=to_say("Ask an agent; the answer comes in a thread"))
     @describe(
-        question="What you want to know or have done",
-        engine="Which engine answers, such as claude or codex",
-        persona="In whose role, such as critic",
-        model="A model of that engine",
-        mode="How much context it gets",
-        budget="Characters of context at most, such as 40k",
-        permission="What the agent may do at most; it only lowers what is allowed here",
+        question=to_say("What you want to know or have done"),
+        engine=to_say("Which engine answers, such as claude or codex"),
+        persona=to_say("In whose role, such as critic"),
+        model=to_say("A model of that engine"),
+        mode=to_say("How much context it gets"),
+        budget=to_say("Characters of context at most, such as 40k"),
+        permission=to_say("What the agent may do at most; it only lowers what is allowed here"),
     )
     @app_commands.choices(mode=_MODES, permission=_PERMISSIONS)
     async def ask(
@@ -102,16 +103,18 @@ def command_tree(
         del question, engine, persona, model, mode, budget, permission
         await forward(interaction)
 
-    @tree.command(name="roundtable", description="Let several agents discuss a topic in a thread")
+    @tree.command(
+        name="roundtable", description=to_say("Let several agents discuss a topic in a thread")
+    )
     @describe(
-        topic="What it is about; left out, a form asks for everything",
-        preset="One of the settings' presets, such as review, design or debate",
-        participants="persona:engine, separated by commas: architect:claude,critic:codex",
-        rounds="How often each one speaks",
-        mode="Who reads what: one after the other, all at once, or blind at first",
-        budget="Characters for the whole roundtable, such as 90k",
-        synthesizer="Who sums up: persona:engine, or none",
-        context="How much context they get",
+        topic=to_say("What it is about; left out, a form asks for everything"),
+        preset=to_say("One of the settings' presets, such as review, design or debate"),
+        participants=to_say("persona:engine, separated by commas: architect:claude,critic:codex"),
+        rounds=to_say("How often each one speaks"),
+        mode=to_say("Who reads what: one after the other, all at once, or blind at first"),
+        budget=to_say("Characters for the whole roundtable, such as 90k"),
+        synthesizer=to_say("Who sums up: persona:engine, or none"),
+        context=to_say("How much context they get"),
     )
     @app_commands.choices(mode=_ORDERS, context=_MODES)
     async def roundtable(
@@ -128,48 +131,58 @@ def command_tree(
         del topic, preset, participants, rounds, mode, budget, synthesizer, context
         await forward(interaction)
 
-    @tree.command(name="recall", description="Find what was said, with who, when and where")
-    @describe(question="A question, or some words of it; the answer is for you alone")
+    @tree.command(name="recall", description=to_say("Find what was said, with who, when and where"))
+    @describe(question=to_say("A question, or some words of it; the answer is for you alone"))
     async def recall(interaction: discord.Interaction, question: str) -> None:
         del question
         await forward(interaction)
 
-    @tree.command(name="context", description="Show what a run was told")
-    @describe(run="A run's id, or its beginning; the newest one if left out")
+    @tree.command(name="context", description=to_say("Show what a run was told"))
+    @describe(run=to_say("A run's id, or its beginning; the newest one if left out"))
     async def context(interaction: discord.Interaction, run: str | None = None) -> None:
         del run
         await forward(interaction)
 
-    @tree.command(name="stop", description="Stop what runs here; at channel level it asks which")
+    @tree.command(
+        name="stop", description=to_say("Stop what runs here; at channel level it asks which")
+    )
     async def stop(interaction: discord.Interaction) -> None:
         await forward(interaction)
 
-    @tree.command(name="status", description="Show what runs and waits here")
+    @tree.command(name="status", description=to_say("Show what runs and waits here"))
     async def status(interaction: discord.Interaction) -> None:
         await forward(interaction)
 
-    @tree.command(name="home", description="Your own page: what runs, what you used, what is set")
+    @tree.command(
+        name="home", description=to_say("Your own page: what runs, what you used, what is set")
+    )
     async def home(interaction: discord.Interaction) -> None:
         await forward(interaction)
 
-    @tree.command(name="usage", description="Show what was used, or how the budgets stand")
-    @describe(words="Such as: week, today by model, here, budgets")
+    @tree.command(name="usage", description=to_say("Show what was used, or how the budgets stand"))
+    @describe(words=to_say("Such as: week, today by model, here, budgets"))
     async def usage(interaction: discord.Interaction, words: str | None = None) -> None:
         del words
         await forward(interaction)
 
-    @tree.command(name="resume", description="Show how to go on with this thread in a terminal")
+    @tree.command(
+        name="resume", description=to_say("Show how to go on with this thread in a terminal")
+    )
     async def resume(interaction: discord.Interaction) -> None:
         await forward(interaction)
 
-    @tree.command(name="continue", description="Bring a terminal's session into this thread")
-    @describe(which="An engine, a number of the list, or both: claude 2")
+    @tree.command(
+        name="continue", description=to_say("Bring a terminal's session into this thread")
+    )
+    @describe(which=to_say("An engine, a number of the list, or both: claude 2"))
     async def go_on(interaction: discord.Interaction, which: str | None = None) -> None:
         del which
         await forward(interaction)
 
-    @tree.command(name="moot", description="Everything else, as it is typed in a thread")
-    @describe(words="Such as: help, requests, allow 7, deny 7 not now, mark 12 wrong, plan show 3")
+    @tree.command(name="moot", description=to_say("Everything else, as it is typed in a thread"))
+    @describe(
+        words=to_say("Such as: help, requests, allow 7, deny 7 not now, mark 12 wrong, plan show 3")
+    )
     async def moot(interaction: discord.Interaction, words: str) -> None:
         del words
         await forward(interaction)
@@ -208,14 +221,45 @@ def _add_offers(tree: app_commands.CommandTree[Any], offer: Offer) -> None:
             command.autocomplete(option)(offered)
 
 
+class InTheirTongue(app_commands.Translator):
+    """Descriptions in the languages that Moot speaks: each person reads their own client's."""
+
+    async def translate(
+        self,
+        string: app_commands.locale_str,
+        locale: discord.Locale,
+        context: app_commands.TranslationContextTypes,
+    ) -> str | None:
+        """The text in that language; ``None`` where it is as it stands."""
+        if context.location not in _DESCRIPTIONS or locale.value not in LANGUAGES:
+            return None
+        with speaking(locale.value):
+            said = say(string.message)
+        return said if said != string.message and len(said) <= 100 else None
+
+
+_DESCRIPTIONS = (
+    app_commands.TranslationContextLocation.command_description,
+    app_commands.TranslationContextLocation.parameter_description,
+)
+
+
 async def sync_if_changed(tree: app_commands.CommandTree[Any]) -> bool:
     """Register the commands unless Discord has these very ones already; says whether it did.
 
     Raises:
         discord.DiscordException: Discord did not take them.
     """
-    ours = [_shape(command.to_dict(tree)) for command in tree.get_commands()]
-    theirs = [_shape(command.to_dict()) for command in await tree.fetch_commands()]
+    translator = InTheirTongue()
+    await tree.set_translator(translator)
+    ours = [
+        _shape(await command.get_translated_payload(tree, translator))
+        for command in tree.get_commands()
+    ]
+    # As Discord tells them: what the library makes of them lacks the other languages.
+    route = discord.http.Route("GET", "/applications/{id}/commands", id=tree.client.application_id)
+    told = await tree.client.http.request(route, params={"with_localizations": "true"})
+    theirs = [_shape(command) for command in told]
     if sorted(ours) == sorted(theirs):
         return False
     await tree.sync()
@@ -237,8 +281,10 @@ def _shape(command: Mapping[str, Any]) -> str:
             ],
             [choice["value"] for choice in option.get("choices") or ()],
             bool(option.get("autocomplete")),
+            sorted((option.get("description_localizations") or {}).items()),
         )
         for option in command.get("options") or ()
     ]
     kind = int(command.get("type") or discord.AppCommandType.chat_input.value)
-    return repr((command["name"], kind, command.get("description") or "", sorted(options)))
+    tongues = sorted((command.get("description_localizations") or {}).items())
+    return repr((command["name"], kind, command.get("description") or "", tongues, sorted(options)))

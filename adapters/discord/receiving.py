@@ -23,6 +23,7 @@ from adapters.discord.lookups import Lookups
 from adapters.discord.wording import Me
 from core.errors import ChatBusy, ChatRefused, MootError
 from core.model import ChatEvent, Reply
+from core.tongue import language_at, speaking
 
 log = structlog.get_logger(__name__)
 
@@ -264,4 +265,6 @@ def language_of(interaction: discord.Interaction) -> str:
     """What is spoken where somebody used a command or a button; a thread is its channel's."""
     channel = interaction.channel
     parent = getattr(channel, "parent_id", None) if channel is not None else None
-    return language_at(CHAT, str(interaction.guild_id or ""), str(parent or interaction.channel_id))
+    return language_at(
+        events.CHAT, str(interaction.guild_id or ""), str(parent or interaction.channel_id)
+    )
