@@ -18,6 +18,7 @@ import aiohttp
 from aiohttp import web
 
 from tests.peers.slack_delivery import Deliveries, Json
+from tests.peers.slack_streams import Streams
 from tests.peers.slack_tables import tables_ok
 from tests.peers.slack_views import BadView, Views
 
@@ -73,6 +74,7 @@ class WebApi:
         archived: channels that take no posts.
         member_of: channels that the bot was invited to.
         scopes: the header that lists the granted ones.
+        streams: messages that grow.
         calls: all that came in.
     """
 
@@ -94,6 +96,7 @@ class WebApi:
         self.hang: set[str] = set()
         self.calls: list[Call] = []
         self.views = Views()
+        self.streams = Streams(self)
         self.app = events.app
         self.bot_user = events.bot_user
         self._events = events
@@ -150,7 +153,8 @@ class WebApi:
             raise Refused("not_allowed_token_type")
         if method.startswith("chat.") and args.get("channel") in self.archived:
             raise Refused("is_archived")
-        own = getattr(self, "_" + method.replace(".", "_"), None)
+        name = "_" + method.replace(".", "_")
+        own = getattr(self, name, None) or getattr(self.streams, name, None)
         return await (own(args) if own else self.forward(method, args, token))
 
     async def forward(self, method: str, args: Json, token: str) -> Json:
