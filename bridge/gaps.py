@@ -84,7 +84,12 @@ class Gaps:
             ears.news.set()
 
     async def run(self) -> None:
-        """Watch and read until cancelled."""
+        """Watch and read until cancelled.
+
+        Places may have opened while no Moot was there to hear of it.
+        """
+        if await self._records.insist(closed.reopen_all, time.time()):
+            self._on_open()
         async with asyncio.TaskGroup() as group:
             for chat in self._chats.values():
                 group.create_task(self._watch(chat, self._ears[chat.name]))

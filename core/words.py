@@ -44,6 +44,7 @@ HELP = (
         "- `!forget #12` has me forget a message, `!forget thread` this thread, `!forget me` "
         "all you said"
     ),
+    to_say("- `!resend` tries what could not be posted once more, or brings it to you directly"),
     to_say("- `!context` shows what the last run was told; `!context RUN` another one"),
     to_say("- `!mode full` gives this thread's questions more context; `!mode` shows it"),
     to_say(
@@ -90,7 +91,9 @@ REACTIONS = ("seen", "working", "waiting", "done", "failed")
 
 DELETED = to_say("the question was deleted")
 # Controls, and what turns the direction of the rest of a line, which is ours.
-_TURNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+_TURNS = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 _ADDRESS = re.compile(r"https?://[^\s<>|\\`\[\]]+", re.IGNORECASE)
 _AFTER = tuple(".,;:!?\"'*_~")
 MOMENT = "moot-time:"
@@ -323,6 +326,21 @@ def literal(text: str, limit: int = 80) -> str:
         at = match.start() + len(address)
     text = "".join((*shown, _escaped(line[at:])))
     return re.sub(r"^(?=[-+=])|^([0-9]{1,9})(?=[.)])", r"\1\\", text)
+
+
+def quoted(text: str) -> str:
+    """Somebody's words below a line of ours, their Markdown kept: no line of them is one of ours.
+
+    A single line stays in the line.
+    """
+    lines = text.splitlines()
+    return "\n\n" + "\n".join(f"> {one}".rstrip() for one in lines) if len(lines) > 1 else text
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """Somebody's words as a name for a thread: plain text, one line."""
+    line = " ".join(_TURNS.sub("", text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _whole(address: str) -> str:

@@ -6,6 +6,7 @@ below them, and those of the conversations that we know are read one by one (``b
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ import structlog
 from adapters.slack.api import GONE, Api
 from adapters.slack.events import CHAT, Identity, ids_in, ours, to_event
 from adapters.slack.names import People
-from adapters.slack.places import public_of, shared_of
+from adapters.slack.places import channel_event, public_of, shared_of
 from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import ChatRefused
 from core.model import ChatEvent, ConversationKey, Missed
@@ -56,7 +57,7 @@ async def missed(
             return Missed(covers=since)  # its first message is gone, and nobody had replied
     else:
         found, whole = await _level(api, key, since, limit)
-    events: list[ChatEvent] = []
+    events = [] if key.root else await _standing(key, people, me)
     for message in found:
         if float(message["ts"]) > since:
             events += await _events(message, people, me, key.channel)
@@ -126,6 +127,17 @@ async def _events(message: Json, people: People, me: Identity, channel: str) -> 
     events = [to_event(body, me, known) for body in bodies]
     public, shared = public_of({}, channel, known), shared_of({}, channel, known)
     return [replace(event, public=public, shared=shared) for event in events if event is not None]
+
+
+async def _standing(key: ConversationKey, people: People, me: Identity) -> list[ChatEvent]:
+    """Who may read a channel by now; it may have been converted, or taken posts again."""
+    if key.channel.startswith("D"):
+        return []
+    people.forget(key.channel)
+    known = await people.look_up(me, (), (key.channel,))
+    public = known.public.get(key.channel)
+    event = channel_event(key.channel, "missed", me, time.time(), public=public)
+    return [replace(event, shared=known.shared.get(key.channel))]
 
 
 def _has_news(message: Json, key: ConversationKey, since: float) -> bool:

@@ -58,15 +58,23 @@ def to_conversion(body: Json, me: Identity, now: float) -> ChatEvent | None:
     converted = subtype in CONVERSIONS
     if event.get("type") != "message" or not (converted or opened) or not channel:
         return None
+    what = f"{event.get('ts')}:{subtype}"
+    return channel_event(channel, what, me, now, public=CONVERSIONS.get(str(subtype)))
+
+
+def channel_event(
+    channel: str, what: str, me: Identity, now: float, *, public: bool | None
+) -> ChatEvent:
+    """That something was told of a channel itself."""
     return ChatEvent(
         key=ConversationKey(CHAT, me.team_id, channel, ""),
-        event_id=f"{CHAT}:{me.team_id}:{channel}:{event.get('ts')}:{subtype}",
+        event_id=f"{CHAT}:{me.team_id}:{channel}:{what}",
         message_id="",
         author=Author("", "somebody", "bot", trusted=False),
         text="",
         kind="channel",
         sent_at=now,
-        public=CONVERSIONS.get(str(subtype)),
+        public=public,
     )
 
 

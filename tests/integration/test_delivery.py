@@ -12,7 +12,7 @@ from bridge import delivery as module
 from bridge.delivery import Delivery
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Button, ChatLimits, ConversationKey, Participant, Posted, Step
-from core.records import closed, messages, outbox, runs, turns
+from core.records import closed, messages, outbox, runs, turns, undelivered
 from core.records.thread import Records
 
 KEY = ConversationKey("paper", "", "C", "1")
@@ -320,3 +320,42 @@ async def test_c027_answers_that_are_ready_together_do_not_interleave(records):
     spoken = [next(seat for seat in seats if seat in text.split("\n")[0]) for text in paper.posted]
     assert spoken == [seat for seat in seats for _ in range(pieces)]
     assert "".join(paper.posted).index("Paragraph 0") < "".join(paper.posted).index("Paragraph 2")
+
+
+async def test_what_was_given_up_is_tried_again_when_people_ask(records):
+    """`!resend` in the thread; the attempt before may have taken effect, so it is looked for."""
+    await records.do(ask_of_kim)
+    await records.do(outbox.add_post, 1, "answer", ("one",), turn_id=1, run_id="r1", now=1.0)
+    paper = Paper(ChatRefused("The message is odd.", "invalid"))
+    async with delivering(records, paper) as made:
+        await until(lambda: paper.posted)
+        await made.settled()
+        assert "`!resend`" in paper.posted[0]
+        assert await records.do(outbox.undelivered) == (0, 1)
+        assert await records.do(undelivered.try_again, 1) == 1
+        made.wake()
+        await until(lambda: len(paper.posted) == 2)
+        await made.settled()
+    assert paper.posted[1] == "one"
+    assert paper.tries[-1].tried_at is not None
+    assert await records.do(undelivered.try_again, 1) == 0
+
+
+async def test_a_kept_answer_comes_to_whoever_asked_and_to_nobody_else(records):
+    await records.do(ask_of_kim)
+    texts = ("one", "two")
+    await records.do(outbox.add_post, 1, "answer", texts, turn_id=1, run_id="r1", now=1.0)
+    direct = replace(KEY, channel="D-kim", root="")
+    opened = {"direct": True, "in_thread": False, "now": 1.0}
+    there = await records.do(messages.open_conversation, direct, **opened)
+    assert await records.do(undelivered.hand_over, "paper:kim", None, there.id, 1.0) == 0
+    await records.do(closed.close, 1, "archived", 1.0)
+    assert await records.do(undelivered.hand_over, "paper:lee", 1, there.id, 1.0) == 0
+    assert await records.do(undelivered.hand_over, "paper:kim", 7, there.id, 1.0) == 0
+    assert await records.do(undelivered.hand_over, "paper:kim", 1, there.id, 1.0) == 2
+    paper = Paper()
+    async with delivering(records, paper) as made:
+        await until(lambda: len(paper.posted) == 2)
+        await made.settled()
+    assert paper.posted == ["one", "two"]
+    assert await records.do(closed.waiting) == (1, 2)  # the thread's own are still kept

@@ -11,9 +11,10 @@ import pytest
 
 from bridge import gaps as module
 from bridge.gaps import Gaps
+from bridge.heard_words import heard_checks
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
 from core.model import Author, ChatEvent, ChatLimits, ConversationKey, Missed
-from core.records import heard
+from core.records import closed, heard, outbox
 from core.records.tables import GapRow, MessageRow
 from core.records.thread import Records
 from tests.integration.test_intake import KIM, House
@@ -266,3 +267,25 @@ async def test_c047_an_edit_that_changes_nothing_changes_nothing(house):
     row = await house.records.do(lambda: MessageRow.get(MessageRow.platform_id == "100.5"))
     assert row.edited_at is None
     assert await house.turns() == [("first", "queued")]
+
+
+async def test_status_says_when_a_chat_was_heard_last_and_what_is_kept(house):
+    await house.say("first", at="100.5", mention=True)
+    now = time.time()
+    await house.records.do(heard.note, "slack", ("T",), now, now - 5.0)
+    reply = await house.act("command", "status", command="moot")
+    assert "Last event of slack: [" in reply.text
+    await house.records.do(outbox.add_post, 1, "answer", ("one",), now=now)
+    await house.records.do(closed.close, 1, "archived", now)
+    await heard_until(house, now - 3_600.0)
+    reply = await house.act("command", "status", command="moot", event_id="e2")
+    assert "I have not heard slack since [" in reply.text
+    assert "One thread takes no posts from me (1 kept" in reply.text
+    # Whoever types there shows that it may have opened; it had not.
+    assert (await house.records.do(closed.waiting)) == (0, 0)
+    await house.records.do(closed.close, 1, "archived", time.time())
+    checks = await house.records.do(heard_checks)
+    assert [(check.name, check.ok) for check in checks] == [("slack heard", True), ("posts", False)]
+    assert "last event" in checks[0].detail
+    await house.act("channel", "", event_id="e3")  # the channel was un-archived
+    assert (await house.records.do(closed.waiting)) == (0, 0)

@@ -101,7 +101,7 @@ async def settled(slack: LoopbackSlack) -> None:
 
 
 @pytest.mark.parametrize("order", ["message-first", "mention-first"])
-async def test_both_event_types_of_a_mention_are_one_event(slack, desk, order) -> None:
+async def test_c052_both_event_types_of_a_mention_are_one_event(slack, desk, order) -> None:
     slack.events.order = order
     async with running(SlackChat(config(slack)), desk):
         ts = await slack.mention("why is the <#C02DEV|dev> build red?")
@@ -380,7 +380,8 @@ async def test_where_we_are_no_member_the_note_goes_by_the_click_own_address(sla
 
 
 @pytest.mark.parametrize("how", ["cut", "close", "announce", "freeze"])
-async def test_a_lost_link_is_replaced_and_nothing_is_lost(slack, desk, how) -> None:
+async def test_c056_c057_a_lost_link_is_replaced_and_nothing_is_lost(slack, desk, how) -> None:
+    """Frozen: the link stays open and says nothing any more, not even to pings."""
     async with running(SlackChat(config(slack)), desk) as ready:
         await slack.say("before")
         await took(slack, desk, 1)
@@ -398,7 +399,13 @@ async def test_a_lost_link_is_replaced_and_nothing_is_lost(slack, desk, how) -> 
         await settled(slack)
         await slack.until(lambda: len(ready) == 2, "the link to be replaced")
         await slack.until(lambda: before[0] not in slack.events.sockets, "the old link to end")
-    assert {e.text for e in desk.taken} == {"before", "after"}
+        assert len(slack.events.sockets) == 1
+        for number in range(10):
+            await slack.say(f"{number}")
+        await took(slack, desk, 12)
+        await settled(slack)
+    texts = {event.event_id: event.text for event in desk.taken}
+    assert sorted(texts.values()) == sorted(["before", "after", *map(str, range(10))])
 
 
 async def test_an_event_sent_while_no_link_was_open_arrives_later(slack, desk) -> None:
@@ -416,7 +423,7 @@ async def test_a_failed_attempt_to_connect_asks_for_a_new_address(slack, desk) -
     assert len(addresses) >= 3
 
 
-async def test_a_shared_link_gives_one_clear_warning(slack, desk) -> None:
+async def test_c056_a_shared_link_gives_one_clear_warning(slack, desk) -> None:
     with structlog.testing.capture_logs() as logs:
         async with running(SlackChat(config(slack)), desk), running(SlackChat(config(slack)), desk):
             await slack.until_connected(2)

@@ -44,17 +44,21 @@ async def test_a_channels_level_its_edits_and_the_threads_with_news(slack, chat)
     await chat.post(at(GENERAL, asked), Post("n1", "an answer"))
     slack.api.page_max = 2  # pages of Slack's own choice
     found = await chat.missed(at(GENERAL), since, 100)
-    kinds = [(e.kind, e.message_id, e.text, e.mentions_us) for e in found.events]
+    channel, *spoken = found.events
+    assert (channel.kind, channel.public, channel.shared) == ("channel", True, False)
+    kinds = [(e.kind, e.message_id, e.text, e.mentions_us) for e in spoken]
     assert kinds == [
         ("message", asked, "why?", True),
         ("message", changed, "how then?", True),
         ("edit", changed, "how then?", True),
     ]
-    assert [e.event_id for e in found.events[:2]] == [
+    assert [e.event_id for e in spoken[:2]] == [
         f"slack:{TEAM}:{GENERAL}:{asked}",
         f"slack:{TEAM}:{GENERAL}:{changed}",
     ]
-    assert found.events[0].author.trusted
+    assert spoken[0].author.trusted
+    slack.api.channel_flags[GENERAL] = {"is_private": True}
+    assert not (await chat.missed(at(GENERAL), since, 100)).events[0].public
     assert found.covers == since
     assert {asked, changed} <= found.standing
     assert set(found.threads) == {at(GENERAL, old), at(GENERAL, asked)}
