@@ -24,7 +24,6 @@ from bridge.recalls import Look as Recalling
 from bridge.replies import remind, seat_of
 from bridge.secrets import reply_without_secrets
 from bridge.speakers import next_speaker
-from bridge.starting import one_line
 from bridge.terminals import Look
 from core.errors import BadInput, NotAllowed
 from core.minutes import header_text
@@ -36,7 +35,7 @@ from core.tongue import say, to_say
 from core.turns.asked import withdraw_turn
 from core.turns.budgets import refusal, refuse
 from core.turns.rounds import decided, show_header
-from core.words import DELETED, literal, stop_button
+from core.words import DELETED, literal, one_line, stop_button
 
 if TYPE_CHECKING:
     from bridge.forget_acts import Hiding

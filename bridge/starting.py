@@ -8,7 +8,7 @@ from bridge.commands import Ask, Convene
 from core.model import ChatEvent, Conversation, Reply
 from core.records import messages, outbox, places
 from core.tongue import say
-from core.words import literal
+from core.words import literal, one_line, quoted
 
 if TYPE_CHECKING:
     from bridge.acts import Acts
@@ -37,7 +37,7 @@ def begin(
     message_id, _ = messages.add_event(conversation.id, spoken, addressed=True)
     if isinstance(intention, Ask):
         name = literal(event.author.name)
-        asked = header or say("**{name} asks:** {text}", name=name, text=text)
+        asked = header or say("**{name} asks:** {text}", name=name, text=quoted(text))
         outbox.add_post(
             conversation.id,
             "header",
@@ -49,9 +49,3 @@ def begin(
         acts.owes = True
     told = acts.act(intention, conversation, message_id)
     return told or Reply(say("On it: the answer comes in the thread."))
-
-
-def one_line(text: str) -> str:
-    """A one-line name for a thread."""
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else line[:79] + "…"

@@ -22,7 +22,9 @@ _ATOMS = re.compile(
     r"|<@!?(?P<user>\d+)>|<@&(?P<role>\d+)>|<#(?P<channel>\d+)>|<a?:(?P<emoji>\w+):\d+>",
     re.DOTALL,
 )
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+)
 _OURS = "\0"  # stands for our own mention until the blanks around it are tidied
 _OURS_AT_START = re.compile(rf"(^|\s){_OURS}[ \t]*")
 
