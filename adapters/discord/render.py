@@ -10,6 +10,7 @@ import re
 from core.markup.links import misleading
 from core.markup.measure import Unit
 from core.markup.render import render as render_markdown
+from core.markup.small import set_small
 from core.markup.runs import Style
 from core.markup.split import Limit
 
@@ -43,7 +44,8 @@ def render(markdown: str, label: str = "", limit: int = MAX_UNITS) -> tuple[str,
     Raises:
         BadSettings: ``limit`` is too small to write in.
     """
-    return render_markdown(markdown, label, _DiscordMarkdown(), Limit(limit, Unit.UTF16))
+    pieces = render_markdown(markdown, label, _DiscordMarkdown(), Limit(limit, Unit.UTF16))
+    return set_small(pieces, "*", "-# ", "")
 
 
 class _DiscordMarkdown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.markup.small import small
 from core.model import Button, Conversation, Outcome, Participant, Step, Turn
 from core.tongue import say
 from core.words import literal, other_buttons
@@ -53,7 +54,7 @@ class Below:
         """
         if not self.footer or self.seat is None:
             return ""
-        return f"\n\n*{footer(self.seat, outcome, self.seconds)}*"
+        return f"\n\n{small(footer(self.seat, outcome, self.seconds))}"
 
 
 NOTHING = Below()
