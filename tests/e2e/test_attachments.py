@@ -261,3 +261,41 @@ async def test_a_roundtable_fetches_a_file_once(world, tmp_path):
         assert len(world.files.asked) == 1
         said = await stage.until(place, "synthesis", "round 2/2")
         assert said.count("1-plan.txt (600 in 700): the plan") >= 4
+
+
+async def test_what_a_question_replies_to_is_before_it_with_its_files(world, tmp_path):
+    async with Product(tmp_path, on_discord.settings(world), on_discord.env(world)) as moot:
+        await moot.start("discord")
+        stage = OnDiscord(world, moot)
+        picture = stage.file("before.txt", b"early")
+        shown_before = world.alice.share(world.channel, "the picture", picture)
+        ask = f"{world.mention} {LOOK}"
+        place = world.alice.share(world.channel, ask, reply_to=shown_before)
+        assert shown(await stage.answer(place)) == {"1-before.txt": "(600 in 700): early"}
+        # Of whoever may not use Moot the words are told, and no files are fetched.
+        strange = world.bob.share(world.channel, "mine", stage.file("bobs.txt", b"no"))
+        context = LOOK.replace("show=files", "show=context")
+        place = world.alice.share(world.channel, f"{world.mention} {context}", reply_to=strange)
+        text = await stage.until(place, "[attached file: bobs.txt]")
+        assert shown(text) == {}
+        # It stands in two places now, and goes from both.
+        world.alice.delete(world.channel, shown_before)
+        await moot.event("event.accepted", kind="delete")
+        assert "before.txt" not in dict(kept(moot))
+
+
+async def test_slack_files_of_a_shared_message_and_of_the_teams_bots(slack, tmp_path):
+    async with Product(tmp_path, on_slack.settings(slack), slack.env()) as moot:
+        await moot.start("slack")
+        stage = OnSlack(slack, moot)
+        forwarded = stage.file("forwarded.txt", b"from elsewhere")
+        share = {"is_share": True, "text": "look", "author_name": "Kim", "files": [forwarded]}
+        amend = {"attachments": [share]}
+        place = await slack.say(f"<@{BOT}> {LOOK}", amend=amend)
+        text = await stage.answer(place)
+        assert shown(text) == {"1-forwarded.txt": "(600 in 700): from elsewhere"}
+        log = stage.file("failed.log", b"ERROR")
+        await slack.other_bot("the build failed", log, thread=place)
+        await stage.say(place, LOOK)
+        text = await stage.until(place, "failed.log (600")
+        assert "failed.log (600 in 700): ERROR" in text

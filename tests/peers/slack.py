@@ -384,12 +384,19 @@ class LoopbackSlack:
         told = {"type": "message", "subtype": "channel_unarchive", "channel": channel}
         self.events.event({**told, "user": ALICE, "ts": stamp, "event_ts": stamp})
 
-    async def other_bot(self, text: str, *, channel: str = GENERAL, thread: str = "") -> str:
-        """Another app posts; Moot hears of it."""
+    async def other_bot(
+        self, text: str, *files: Json, channel: str = GENERAL, thread: str = ""
+    ) -> str:
+        """Another app posts, with files (see ``file``); Moot hears of it."""
         args = {"channel": channel, "text": text, **({"thread_ts": thread} if thread else {})}
         made = await self.api.forward("chat.postMessage", args, CI["botToken"])
         self.events.event(
-            {**made["message"], "bot_profile": {"name": "ci"}, "event_ts": made["ts"]}
+            {
+                **made["message"],
+                "bot_profile": {"name": "ci"},
+                "event_ts": made["ts"],
+                **({"files": list(files)} if files else {}),
+            }
         )
         return str(made["ts"])
 
