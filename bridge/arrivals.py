@@ -81,6 +81,8 @@ def is_too_late(acts: Acts, conversation: Conversation) -> bool:
     event = acts.event
     if not event.missed or acts.now - event.sent_at <= ANSWERED_WITHIN_S:
         return False
+    if event.author.kind != "human":
+        return True  # a word to a bot may bring another
     text = say(
         "⚠️ This was written while I could not hear you, more than an hour ago, so nobody works "
         "on it. If it still matters, ask again here."

@@ -127,6 +127,7 @@ class DiscordChat:
         except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
             log.warning("discord.unreachable", why=str(error) or type(error).__name__)
         finally:
+            receiver.hearing = False
             self._client = self._poster = None
 
     # --- sending -------------------------------------------------------------------------
@@ -159,7 +160,7 @@ class DiscordChat:
     def hears(self) -> frozenset[str]:
         """See ``WithHistory.hears``: the servers in view, and direct messages."""
         client = self._client
-        if client is None or client.ws is None or not client.ws.open or not client.is_ready():
+        if client is None or self._receiver is None or not self._receiver.hearing:
             return frozenset()
         return frozenset(("", *(str(g.id) for g in client.guilds if not g.unavailable)))
 
@@ -169,7 +170,7 @@ class DiscordChat:
         """See ``WithHistory.places``; none where the session went on, which replays what came."""
         if self._client is None or self._receiver is None:
             raise ChatBusy(1.0, "not connected to Discord")
-        if self._receiver.resumed:
+        if self._receiver.session_began <= since:
             return ()
         return missed.places(self._client, space, since, known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import discord
@@ -82,14 +83,19 @@ class MootClient(discord.Client):
             except (discord.DiscordException, OSError) as error:
                 # Messages work all the same; the next session tries again.
                 log.warning("discord.commands_not_registered", why=str(error))
-        self._receiver.resumed = False
+        self._receiver.hearing, self._receiver.session_began = True, time.time()
         self._receiver.ready()
 
     async def on_resumed(self) -> None:
         """The session goes on; what was missed has been replayed."""
         if self._receiver is not None:
-            self._receiver.resumed = True
+            self._receiver.hearing = True
             self._receiver.ready()
+
+    async def on_disconnect(self) -> None:
+        """Also of an attempt that failed."""
+        if self._receiver is not None:
+            self._receiver.hearing = False
 
     async def on_guild_available(self, guild: discord.Guild) -> None:
         """A server comes into view: with every new session, and after a breakdown of its own."""

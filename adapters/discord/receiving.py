@@ -42,7 +42,8 @@ class Receiver:
         self._answers: set[asyncio.Task[None]] = set()
         self._seen: OrderedDict[int, None] = OrderedDict()
         self.ready = ready
-        self.resumed = False  # the session goes on: what was missed has been replayed
+        self.hearing = False
+        self.session_began = 0.0  # what came since then is replayed after a break
 
     def use(self, client: discord.Client) -> None:
         """Look things up through this client from now on; what it knows outlives its connection."""

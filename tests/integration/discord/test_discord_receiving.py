@@ -250,7 +250,7 @@ async def test_a_session_that_goes_on_leaves_nothing_to_be_read(world, chat, ear
     await ears.event("before")
     await world.gateway.disconnect()
     await world.until(lambda: ears.readies == 2, 20)
-    assert await chat.places(world.guild, 0.0, (known,)) == ()
+    assert await chat.places(world.guild, time.time(), (known,)) == ()
     world.gateway.forget_sessions()
     await world.gateway.disconnect()
     await world.until(lambda: ears.readies == 3, 20)
