@@ -299,14 +299,11 @@ def write_file(task: Task, name: str) -> None:
 def make_files(named: str) -> None:
     """Write files for people, where this run has a folder for them."""
     folder = os.environ.get("MOOT_FILES", "")
-    for number, one in enumerate(named.split("||"), 1):
+    for one in named.split("||") if folder else ():
         name, _, text = one.partition(":")
-        say("tool", id=f"m{number}", name="write", about=name.strip())
-        if folder:
-            target = Path(folder, name.strip())
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text.strip().replace("\\n", "\n"), encoding="utf-8")
-        say("tool_end", id=f"m{number}", name="write", ok=bool(folder))
+        target = Path(folder, name.strip())
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text.strip().replace("\\n", "\n"), encoding="utf-8")
 
 
 def speak(answer: str, pace_s: float) -> None:
