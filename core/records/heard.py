@@ -58,13 +58,12 @@ def note(chat: str, spaces: Iterable[str], now: float, event_at: float) -> None:
 
 def last_events() -> tuple[tuple[str, float, float], ...]:
     """For each chat: until when it was heard, and when its last event came (0: none yet)."""
-    found = (
-        HeardRow.select(HeardRow.chat, fn.MAX(HeardRow.until), fn.MAX(HeardRow.event_at))
-        .group_by(HeardRow.chat)
-        .order_by(HeardRow.chat)
-    )
-    rows: Iterable[tuple[str, float, float | None]] = list(found.tuples())
-    return tuple((chat, float(heard), float(event or 0.0)) for chat, heard, event in rows)
+    rows = HeardRow.select().order_by(HeardRow.chat)
+    told: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        heard, event_at = told.get(row.chat, (0.0, 0.0))
+        told[row.chat] = max(heard, row.until), max(event_at, row.event_at)
+    return tuple((chat, heard, event_at) for chat, (heard, event_at) in told.items())
 
 
 # --- what is to be read ----------------------------------------------------------------------
