@@ -71,8 +71,10 @@ class Reactions:
         chat = self._chats.get(name)
         for mark in marks:
             if mark.right or chat is None:
-                if mark.over or mark.gone or chat is None:
-                    await self._note(mark, mark.shown, settled=True)
+                if mark.gone or chat is None:
+                    await self._give_up(mark)
+                elif mark.over:
+                    await self._records.do(rows.settle, mark.message)
                 continue
             if time.monotonic() < self._pauses.get(name, 0.0):
                 return
@@ -84,12 +86,12 @@ class Reactions:
                 return
             except ChatRefused as refused:  # the message is gone, or we may not react here
                 log.info("reactions.refused", code=refused.code)
-                await self._note(mark, (), settled=True)
+                await self._give_up(mark)
             except (MootError, TimeoutError) as error:
                 self._tries[mark.message] += 1
                 log.info("reactions.unsure", why=type(error).__name__)
                 if self._tries[mark.message] >= MAX_TRIES:
-                    await self._note(mark, mark.shown, settled=True)
+                    await self._give_up(mark)
                 return
 
     async def _put(self, chat: Chat, mark: Mark) -> None:
@@ -98,15 +100,17 @@ class Reactions:
         Only what we put there is taken away.
         """
         wanted = (mark.wanted,) if mark.wanted else ()
+        maybe = tuple(dict.fromkeys((*mark.maybe, *wanted)))
         if wanted and mark.wanted not in mark.shown:
-            await self._records.do(
-                rows.set_shown, mark.message, (*mark.shown, *wanted), settled=False
-            )
+            await self._records.do(rows.set_shown, mark.message, mark.shown, maybe)
             await chat.react(mark.key, mark.platform_id, mark.wanted, on=True)
-        for name in mark.shown:
+        for name in dict.fromkeys((*mark.shown, *mark.maybe)):
             if name != mark.wanted:
                 await self._take_away(chat, mark, name)
-        await self._note(mark, wanted, settled=mark.over)
+        self._tries.pop(mark.message, None)
+        await self._records.do(rows.set_shown, mark.message, wanted)
+        if mark.over:
+            await self._records.do(rows.settle, mark.message)
 
     async def _take_away(self, chat: Chat, mark: Mark, name: str) -> None:
         try:
@@ -114,7 +118,6 @@ class Reactions:
         except ChatRefused as refused:  # it may never have been put there
             log.debug("reactions.not_there", code=refused.code)
 
-    async def _note(self, mark: Mark, shown: Iterable[str], *, settled: bool) -> None:
-        if settled:
-            self._tries.pop(mark.message, None)
-        await self._records.do(rows.set_shown, mark.message, tuple(shown), settled=settled)
+    async def _give_up(self, mark: Mark) -> None:
+        self._tries.pop(mark.message, None)
+        await self._records.do(rows.give_up, mark.message)

@@ -27,6 +27,7 @@ _BY_STATE = {
     "done": "done",
     "failed": "failed",
 }
+_MAYBE = "?"  # behind a name in a row
 _OVER = ("done", "failed", "cancelled")
 
 
@@ -34,6 +35,7 @@ _OVER = ("done", "failed", "cancelled")
 class Mark:
     """What stands under a question and what is to: ``wanted`` is "" for nothing.
 
+    ``shown`` certainly stands there, ``maybe`` was to be put and it is not known whether it was.
     ``gone``: the message is, so there is nothing to do.
     """
 
@@ -41,6 +43,7 @@ class Mark:
     key: ConversationKey
     platform_id: str
     shown: tuple[str, ...]
+    maybe: tuple[str, ...]
     wanted: str
     over: bool
     gone: bool
@@ -48,7 +51,8 @@ class Mark:
     @property
     def right(self) -> bool:
         """Whether just what is wanted stands there."""
-        return self.gone or self.shown == ((self.wanted,) if self.wanted else ())
+        there = ((self.wanted,) if self.wanted else (), ())
+        return self.gone or (self.shown, self.maybe) == there
 
 
 def note(message_id: int) -> None:
@@ -112,22 +116,31 @@ def _mark(
         message,
         ConversationKey(chat or "", space or "", channel or "", root or ""),
         platform_id or "",
-        tuple(shown.split()),
+        tuple(name for name in shown.split() if not name.endswith(_MAYBE)),
+        tuple(name[:-1] for name in shown.split() if name.endswith(_MAYBE)),
         "waiting" if waiting and wanted == "working" else wanted,
         over=state is None or state in _OVER,
         gone=not platform_id or deleted_at is not None,
     )
 
 
-def set_shown(message_id: int, shown: Sequence[str], *, settled: bool) -> None:
-    """What may stand there now. A question that was put again meanwhile is not settled."""
-    ReactionRow.update(shown=" ".join(shown)).where(ReactionRow.message == message_id).execute()
-    if settled:
-        still = (
-            MessageRow.select(MessageRow.id)
-            .join(TurnRow, on=(TurnRow.id == MessageRow.turn))
-            .where((MessageRow.id == message_id) & TurnRow.state.not_in(_OVER))
-        )
-        ReactionRow.update(settled=True).where(
-            (ReactionRow.message == message_id) & ReactionRow.message.not_in(still)
-        ).execute()
+def set_shown(message_id: int, shown: Sequence[str], maybe: Sequence[str] = ()) -> None:
+    """What stands there now, and what may."""
+    there = (*shown, *(f"{name}{_MAYBE}" for name in maybe))
+    ReactionRow.change(message_id, shown=" ".join(there))
+
+
+def settle(message_id: int) -> None:
+    """It is over, unless the question was put again meanwhile."""
+    still = (
+        MessageRow.select(MessageRow.id)
+        .join(TurnRow, on=(TurnRow.id == MessageRow.turn))
+        .where((MessageRow.id == message_id) & TurnRow.state.not_in(_OVER))
+    )
+    mine = (ReactionRow.message == message_id) & ReactionRow.message.not_in(still)
+    ReactionRow.update(settled=True).where(mine).execute()
+
+
+def give_up(message_id: int) -> None:
+    """Nothing can be shown under it: it is let be, until the question is put again."""
+    ReactionRow.change(message_id, settled=True)

@@ -74,7 +74,7 @@ POLICY = IntakePolicy(
 class House:
     """An intake on a fresh database, with shorthands for what people do."""
 
-    def __init__(self, records: Records):
+    def __init__(self, records: Records, policy: IntakePolicy = POLICY):
         self.records = records
         self.woken = {"turn": 0, "post": 0}
         self.stopped: list[int] = []
@@ -82,7 +82,7 @@ class House:
         self.intake = Intake(
             records,
             Door(("slack:U1", "slack:U2")),
-            POLICY,
+            policy,
             lambda _chat, text: (text,),
             on_turn=lambda: self._wake("turn"),
             on_post=lambda: self._wake("post"),
@@ -109,10 +109,12 @@ class House:
         )
         return await self.intake.accept(replace(event, **more))
 
-    async def act(self, kind, text, *, command="", root="", who=KIM, event_id="e1", **more):
+    async def act(
+        self, kind, text, *, command="", root="", who=KIM, event_id="e1", key=None, **more
+    ):
         return await self.intake.accept(
             ChatEvent(
-                key=ConversationKey("slack", "T", "C", root),
+                key=key or ConversationKey("slack", "T", "C", root),
                 event_id=event_id,
                 message_id="",
                 author=who,

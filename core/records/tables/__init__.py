@@ -14,9 +14,9 @@ from core.records.tables.chat import (
     MessageRow,
     OutboxRow,
 )
+from core.records.tables.deeds import DeedRow
 from core.records.tables.exchanges import ExchangeRow
 from core.records.tables.heard import GapRow, HeardRow
-from core.records.tables.deeds import DeedRow
 from core.records.tables.links import BranchRow, LinkRow
 from core.records.tables.memory import (
     ContextLineRow,

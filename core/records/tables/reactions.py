@@ -10,8 +10,9 @@ from core.records.tables.base import Table
 class ReactionRow(Table):
     """Which of our reactions may stand under a question (the record of the message).
 
-    ``shown`` names all that may be there, the newest last, with blanks between: the row before the
-    act. ``settled``: the question is over and what stands there is right; nobody looks any more.
+    ``shown`` names them with blanks between; one that was to be put, the row before the act, has a
+    ``?`` behind it. ``settled``: the question is over and what stands there is right; nobody looks
+    any more.
     """
 
     message = IntegerField(primary_key=True)
