@@ -181,6 +181,7 @@ __all__ = [
     "MemoryState",
     "Message",
     "Missed",
+    "Missing",
     "Mode",
     "Near",
     "Offer",
