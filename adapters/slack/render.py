@@ -21,9 +21,10 @@ MAX_BYTES = 3_900
 _EDGE = "\u200b"  # zero-width space: Slack formats only between spaces and punctuation
 _PART = "\u200a"  # hair space: a mark next to a space is none
 _TICK = "\u02cb"  # looks like a backtick, and pairs with none
-# Names with marks in them that have to stay as they are: __init__, *.py, src/**/*.ts.
+# Names with marks in them that have to stay as they are: __init__, *.py, src/**/*.ts, ~/bin.
 _NAME = re.compile(
-    r"(?<!\w)__\w+__(?!\w)|(?<![^\s(,])[\w./*+-]*(?:\*\.|/\*|\*/)[\w./*+-]*(?<![.,])(?![\w*])"
+    r"(?<![\w.])(?:\w+\.)*__\w+__(?:\.\w+)*(?!\w)"
+    r"|(?<![^\s(,])(?:[\w./*+-]*(?:\*\.|/\*|\*/)[\w./*+-]*|~/[\w./-]*)(?<![.,])(?![\w*~])"
 )
 _PAIR = re.compile(r"(?<![\w*_~])([*_~])(?=[^\s*_~])([^\n]{0,300}?[^\s*_~])\1(?![\w*_~])")
 _TICKS = re.compile(r"`(?=``)")
