@@ -67,8 +67,12 @@ def _which(first: int, count: int) -> str:
     if not first:
         return say_many("The best one", "The best {count}", count)
     place = _ordinal(first + 1)
-    one = to_say("From the {place} on: the next one")
-    return say_many(one, "From the {place} on: the next {count}", count, place=place)
+    return say_many(
+        "From the {place} on: the next one",
+        "From the {place} on: the next {count}",
+        count,
+        place=place,
+    )
 
 
 ALONE = to_say("Only you see this.")

@@ -19,6 +19,19 @@ from core.tongue.catalogue import ENGLISH, LANGUAGES, read
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core", "bridge", "adapters")
 KEYWORDS = {"say": None, "say_many": (1, 2), "to_say": None, "say_later": None, "said_as": None}
+HEAD = """\
+# {name}. How it is extended: docs/how-to/languages.md.
+msgid ""
+msgstr ""
+"Project-Id-Version: Moot\\n"
+"Language: {language}\\n"
+"Plural-Forms: {plurals}\\n"
+"MIME-Version: 1.0\\n"
+"Content-Type: text/plain; charset=utf-8\\n"
+"Content-Transfer-Encoding: 8bit\\n"
+
+"""
+"""What each file begins with: nothing in it changes by itself."""
 
 
 def texts() -> Iterator[tuple[str, str | tuple[str, ...]]]:
@@ -33,9 +46,9 @@ def texts() -> Iterator[tuple[str, str | tuple[str, ...]]]:
                     yield str(path.relative_to(ROOT)), text
 
 
-def template() -> Catalog:
+def template(language: str) -> Catalog:
     """A catalogue of all that the code says, with nothing translated."""
-    catalog = Catalog(fuzzy=False)
+    catalog = Catalog(locale=language, fuzzy=False)
     for _, text in texts():
         catalog.add(text)
     return catalog
@@ -43,13 +56,15 @@ def template() -> Catalog:
 
 def updated(language: str) -> bytes:
     """The file of a language as it has to be: each text once, in the order of the sources."""
-    catalog = read(language)
-    catalog.update(template(), no_fuzzy_matching=True)
-    catalog.obsolete.clear()
-    catalog.fuzzy = False
+    there, catalog = read(language), template(language)
+    for message in catalog:
+        if message.id and (known := there.get(message.id)) is not None:
+            message.string = known.string
     file = BytesIO()
-    write_po(file, catalog, width=100, no_location=True, ignore_obsolete=True)
-    return file.getvalue()
+    write_po(file, catalog, width=100, no_location=True, omit_header=True)
+    name = there.locale.english_name if there.locale else language
+    head = HEAD.format(name=name, language=language, plurals=there.plural_forms)
+    return head.encode() + file.getvalue().lstrip(b"\n")
 
 
 def main() -> None:
