@@ -681,7 +681,7 @@ async def test_secrets_are_looked_for_only_in_what_is_kept(house, monkeypatch):
         looked.append(event.text)
         return without_secrets(event)
 
-    monkeypatch.setattr("bridge.intake.without_secrets", spy)
+    monkeypatch.setattr("bridge.taken.without_secrets", spy)
     await house.say("chat among people")
     await house.act("command", "let me in", command="ask", who=EVE)
     await house.act("form", "", command="roundtable", who=EVE)
