@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from bridge.doorkeeping import groups_named
+from bridge.doorkeeping import groups_named, nobody_gets_in
 from config.settings import Settings
 from core.errors import BadSettings
 from core.ports import Chat
@@ -57,7 +57,7 @@ def make_chats(settings: Settings) -> list[Chat]:
 
 def check_access(settings: Settings, chats: Sequence[Chat]) -> None:
     """Say at the start when nobody can get in."""
-    if chats and not settings.access.allow:
+    if chats and nobody_gets_in(settings):
         log.warning(
             "access.empty",
             fix='Nobody may use Moot: add people to [access] allow, such as "slack:U123" or "*".',

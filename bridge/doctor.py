@@ -24,6 +24,7 @@ from rich.text import Text
 from bridge import pulls
 from bridge.app import DATABASE, names_of
 from bridge.chats import make_chats
+from bridge.doorkeeping import access_check, everybody_named
 from bridge.heard_words import heard_checks
 from bridge.keeping import keeping_check
 from bridge.limits import engine_check, limit_checks
@@ -56,7 +57,7 @@ async def examine(settings: Settings | SettingsError, given: Path | None = None)
     checks += await _database(settings.storage.dir / DATABASE)
     checks += await asyncio.to_thread(_projects, settings)
     checks.append(keeping_check(settings))
-    checks.append(_access(settings))
+    checks.append(access_check(settings, serves=_serves(settings)))
     checks += await _engines(settings)
     checks.append(await asyncio.to_thread(_pull, settings))
     checks += await asyncio.to_thread(_sources, settings.storage.dir)
@@ -265,20 +266,6 @@ def _projects(settings: Settings) -> list[Check]:
     return checks
 
 
-def _access(settings: Settings) -> Check:
-    allow = settings.access.allow
-    fix = (
-        'Add people to [access] allow in moot.toml: "slack:U123", "discord:42", "*" (all members).'
-    )
-    if not allow and not _serves(settings):
-        return Check("access", ok=True, detail="empty; `moot try` needs none")
-    if not allow:
-        return Check(
-            "access", ok=False, detail="the allow-list is empty: nobody may use Moot", fix=fix
-        )
-    return Check("access", ok=True, detail=", ".join(allow))
-
-
 async def _engines(settings: Settings) -> list[Check]:
     try:
         found, default = await list_engines(settings)
@@ -337,7 +324,8 @@ async def _chats(settings: Settings) -> list[Check]:
     for chat in chats:
         try:
             async with asyncio.timeout(CHAT_DEADLINE_S):
-                checks += await chat.checks(_named_channels(settings, chat.name))
+                channels = _named_channels(settings, chat.name)
+                checks += await chat.checks(channels, everybody_named(settings))
         except TimeoutError:
             fix = "Check the network and proxy settings of this machine."
             checks.append(

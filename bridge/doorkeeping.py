@@ -8,7 +8,7 @@ from bridge.access import Door
 from bridge.bots import BotTerms
 from bridge.often import Counter, Often
 from config.settings import Settings
-from core.model import Author, ConversationKey
+from core.model import Author, Check, ConversationKey
 from core.ports import Chat
 
 
@@ -73,6 +73,15 @@ def people_named(settings: Settings) -> dict[str, tuple[str, ...]]:
     return {where: people for where, people in lists.items() if people}
 
 
+def lets_everybody_in(settings: Settings) -> bool:
+    """Whether ``"*"`` stands in a list that lets people in (among approvers it does not)."""
+    letting = ("viewers", "allow")
+    return any(
+        "*" in people and where.endswith(letting)
+        for where, people in people_named(settings).items()
+    )
+
+
 _LISTS = ("viewers", "allow", "approvers", "admins")
 GROUP = "slack:group:"
 
@@ -81,3 +90,39 @@ def groups_named(settings: Settings) -> tuple[str, ...]:
     """The ids of all user groups of Slack that the settings name."""
     named = (one for people in people_named(settings).values() for one in people)
     return tuple(dict.fromkeys(n.removeprefix(GROUP) for n in named if n.startswith(GROUP)))
+
+
+def everybody_named(settings: Settings) -> tuple[str, ...]:
+    """The same, each once."""
+    named = dict.fromkeys(one for people in people_named(settings).values() for one in people)
+    if not lets_everybody_in(settings):
+        named.pop("*", None)
+    return tuple(named)
+
+
+def nobody_gets_in(settings: Settings) -> bool:
+    """Whether no list lets anybody in; ``"*"`` among approvers does not."""
+    letting = ("viewers", "allow", "admins")
+    return not any(
+        where.endswith(letting) or (where.endswith("approvers") and set(people) - {"*"})
+        for where, people in people_named(settings).items()
+        if "access]" in where
+    )
+
+
+def access_check(settings: Settings, *, serves: bool) -> Check:
+    """The line of ``moot doctor``: who is let in by which list. ``serves``: a chat is on."""
+    if nobody_gets_in(settings):
+        if not serves:
+            return Check("access", ok=True, detail="empty; `moot try` needs none")
+        fix = (
+            "Add people to [access] allow in moot.toml: "
+            '"slack:U123", "discord:42", "*" (all members).'
+        )
+        detail = "the allow-list is empty: nobody may use Moot"
+        return Check("access", ok=False, detail=detail, fix=fix)
+    lists = {w: p for w, p in people_named(settings).items() if "access]" in w}
+    told = "; ".join(
+        f"{where.removeprefix('[access] ')}: {', '.join(people)}" for where, people in lists.items()
+    )
+    return Check("access", ok=True, detail=told)

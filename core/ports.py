@@ -129,10 +129,14 @@ class Chat(Protocol):
         """
         ...
 
-    async def checks(self, channels: Sequence[str] = ()) -> list[Check]:
+    async def checks(
+        self, channels: Sequence[str] = (), people: Sequence[str] = ()
+    ) -> list[Check]:
         """What ``moot doctor`` asks of this platform: tokens, kinds, scopes, intents.
 
         ``channels`` are ids that the settings name: Moot must be able to hear and speak in each.
+        ``people`` are those whom the settings give anything, as they name them (``slack:U123``,
+        ``"*"``; those of other chats too): a slip in an id would go unnoticed.
         """
         ...
 

@@ -271,7 +271,11 @@ class ConsoleChat:
         """See ``Chat.address``: a room in a terminal has no addresses."""
         return ""
 
-    async def checks(self, channels: Sequence[str] = ()) -> list[Check]:  # noqa: ARG002 - any may be made
+    async def checks(
+        self,
+        channels: Sequence[str] = (),  # noqa: ARG002 - any may be made
+        people: Sequence[str] = (),  # noqa: ARG002 - there is one
+    ) -> list[Check]:
         """See ``Chat.checks``: the room's folder can be used, or why not."""
         folder = self.room.folder
         found = folder

@@ -207,11 +207,13 @@ class DiscordChat:
             raise ChatBusy(1.0, "not connected to Discord")
         return self._poster
 
-    async def checks(self, channels: Sequence[str] = ()) -> list[Check]:
+    async def checks(
+        self, channels: Sequence[str] = (), people: Sequence[str] = ()
+    ) -> list[Check]:
         """See ``Chat.checks``. Signs in for itself, so it works whether or not ``run`` does."""
         try:
             async with MootClient() as client, answered(DOCTOR_S):
-                return await checks(client, self._config.token, channels)
+                return await checks(client, self._config.token, channels, people)
         except (ChatBusy, ChatUnsure, ChatRefused) as error:
             fix = "check the network, and [discord] api_url if it is set"
             return [Check("discord", ok=False, detail=str(error), fix=fix)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import discord
 
+from adapters.discord import named
 from core.errors import MootError
 from core.model import Check
 
@@ -51,7 +52,12 @@ def token_kind(token: str) -> str:
     return ""
 
 
-async def checks(client: discord.Client, token: str, channels: Sequence[str] = ()) -> list[Check]:
+async def checks(
+    client: discord.Client,
+    token: str,
+    channels: Sequence[str] = (),
+    people: Sequence[str] = (),
+) -> list[Check]:
     """Log in with a client of its own (it is closed by the caller) and look around."""
     wrong = token_kind(token)
     if wrong:
@@ -76,7 +82,8 @@ async def checks(client: discord.Client, token: str, channels: Sequence[str] = (
             )
         )
     lines.append(_guilds(await client.http.get_guilds(200), application.id))
-    return lines + [await _channel(client, channel) for channel in channels]
+    lines += [await _channel(client, channel) for channel in channels]
+    return lines + await named.checks(client, people, public=application.bot_public)
 
 
 async def _channel(client: discord.Client, channel: str) -> Check:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from adapters.slack import named
 from adapters.slack.api import Api
 from adapters.slack.manifest import OPTIONAL, SCOPES
 from core.errors import BadSettings, ChatRefused, MootError
@@ -54,7 +55,9 @@ def refuse_bad_settings(config: SlackConfig) -> None:
             raise BadSettings(f"{check.name}: {check.detail}; {check.fix}")
 
 
-async def checks(config: SlackConfig, api: Api, channels: Sequence[str] = ()) -> list[Check]:
+async def checks(
+    config: SlackConfig, api: Api, channels: Sequence[str] = (), people: Sequence[str] = ()
+) -> list[Check]:
     """All checks; those that need a working token are left out when there is none."""
     found = settings(config)
     if found[0].ok:
@@ -62,6 +65,7 @@ async def checks(config: SlackConfig, api: Api, channels: Sequence[str] = ()) ->
         found += bot
         if bot[0].ok:
             found += [await _channel(api, channel) for channel in channels]
+            found += await named.checks(api, people)
     if config.mode == "socket" and found[1].ok:
         found.append(await _app(Api(config.app_token, config.base_url)))
     return found

@@ -103,3 +103,25 @@ async def test_c148_a_channel_that_is_shared_later_is_noticed(slack, desk) -> No
     event = await acts(slack, desk, ALICE)
     assert (event.shared, event.public) == (True, False)
     assert role(event) is Role.RUNNER  # a member of ours in it is who they were
+
+
+async def test_the_doctor_names_ids_that_do_not_exist(slack) -> None:
+    named = ("slack:UNOBODY", f"slack:{BOB}", "slack:group:SNONE", f"slack:group:{DEVS}", "*")
+    slack.api.member_of.add(DEV)
+    chat = SlackChat(config(slack))
+
+    async def lines(*people: str) -> dict[str, tuple[bool, str]]:
+        found = await chat.checks((), people)
+        return {one.name: (one.ok, one.detail) for one in found}
+
+    ok, told = (await lines(*named, "discord:42"))["slack people"]
+    assert not ok
+    assert "no person UNOBODY" in told
+    assert "no user group SNONE" in told
+    assert BOB not in told
+    assert DEVS not in told
+    assert (await lines(f"slack:{BOB}"))["slack people"] == (True, "1 named, all known")
+    assert 'slack "*"' not in await lines("*")
+    assert "slack people" not in await lines()
+    slack.api.person_flags[BOB] = {"deleted": True}
+    assert "has left" in (await lines(f"slack:{BOB}"))["slack people"][1]

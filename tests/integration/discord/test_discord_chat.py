@@ -186,3 +186,16 @@ async def test_checks_name_the_fix(world):
         assert not check.ok
         assert detail in check.detail
         assert check.fix
+
+
+async def test_the_doctor_names_people_and_roles_that_do_not_exist(world):
+    role = world.role("devs")
+    chat = DiscordChat(DiscordConfig(world.token, world.api_url))
+    known = (f"discord:{world.alice.id}", f"discord:{world.guild}:role:{role}")
+    checks = await chat.checks((), (*known, "slack:U1"))
+    assert {c.name: c.detail for c in checks}["discord people"] == "2 named, all known"
+    wrong = ("discord:99", f"discord:{world.guild}:role:98", "discord:97:role:1")
+    [line] = [c for c in await chat.checks((), (*known, *wrong)) if c.name == "discord people"]
+    assert not line.ok
+    for what in ("no person 99", "no role 98", "in no server 97"):
+        assert what in line.detail
