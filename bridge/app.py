@@ -19,7 +19,7 @@ from bridge.delivery import Delivery
 from bridge.doorkeeping import admits, door_of, often_of, whispering
 from bridge.expiry import Expiry
 from bridge.gaps import Gaps
-from bridge.handing import Handing
+from bridge.handing import Handing, heard_by, limits_of
 from bridge.intake import Intake
 from bridge.intake_policy import IntakePolicy
 from bridge.keeping import kept_days, still_kept
@@ -143,9 +143,6 @@ async def running(
         async def download(chat: str, attachment: Attachment, limit_bytes: int) -> bytes:
             return await by_name[chat].download(attachment, limit_bytes)
 
-        async def heard(chat: str, attachment: Attachment) -> str:
-            return await by_name[chat].heard(attachment)
-
         def address(key: ConversationKey, message_id: str) -> str:
             return by_name[key.chat].address(key, message_id) if key.chat in by_name else ""
 
@@ -197,8 +194,8 @@ async def running(
             voice=render,
             history=history,
             download=download,
-            heard=heard,
-            limits=lambda chat: by_name[chat].limits,
+            heard=partial(heard_by, by_name),
+            limits=partial(limits_of, by_name),
             shelf=shelf,
             near=memory.near,
             project_of=ground.project_of,

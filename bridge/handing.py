@@ -7,13 +7,14 @@ what the platform refused.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
 
-from core.model import OutFile, Outgoing, Posted
+from core.model import Attachment, ChatLimits, OutFile, Outgoing, Posted
+from core.ports import Chat
 from core.records import out_files, outbox
 from core.tongue import say
 from core.turns.made import Left, left_text
@@ -29,6 +30,16 @@ class Lost:
     file: OutFile
     why: str
     code: str = ""
+
+
+def limits_of(chats: Mapping[str, Chat], chat: str) -> ChatLimits:
+    """What a chat takes; nothing where its adapter is off in this life."""
+    return chats[chat].limits if chat in chats else ChatLimits(0, 0.0)
+
+
+async def heard_by(chats: Mapping[str, Chat], chat: str, attachment: Attachment) -> str:
+    """What a chat itself says is spoken in a voice message."""
+    return await chats[chat].heard(attachment) if chat in chats else ""
 
 
 class Handing:

@@ -112,8 +112,8 @@ async def _complete(
     channel = key.channel
     try:
         if channel.startswith("U"):  # a person's id stands for the direct messages with them
-            opened = await api.call("conversations.open", users=channel)
-            channel = str((opened.get("channel") or {}).get("id") or channel)
+            opened: Any = await api.call("conversations.open", users=channel)
+            channel = str(opened["channel"]["id"])
         await _patiently(_share, api, channel, root, sent)
     except ChatRefused as refused:
         return tuple((file.name, str(refused)) for _, file in sent)
@@ -136,8 +136,8 @@ async def _until_shown(api: Api, ids: Sequence[str]) -> None:
         async with asyncio.timeout(SHARED_WITHIN_S):
             left = list(ids)
             while left:
-                told = await api.call("files.info", file=left[0])
-                if (told.get("file") or {}).get("shares"):
+                told: Any = (await api.call("files.info", file=left[0])).get("file")
+                if told and told.get("shares"):
                     left.pop(0)
                 else:  # Slack tells of it by no event that is sure to come
                     await asyncio.sleep(LOOK_EVERY_S)

@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,7 +158,7 @@ def _walk(source: Path, taking: _Taking) -> None:
 
 
 @contextmanager
-def _folder(name: str, parent: int | None) -> Iterator[int]:
+def _folder(name: str, parent: int | None) -> Generator[int]:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     opened = os.open(name, flags, dir_fd=parent)
     try:

@@ -22,7 +22,7 @@ from core.tongue import say
 from core.turns.house import House
 from core.turns.made import write_private
 from core.turns.transcribe import NotHeard, transcribe
-from core.words import literal
+from core.words import literal, retry_button
 
 log = structlog.get_logger()
 
@@ -132,6 +132,7 @@ def _write(turn: Turn, conversation: Conversation, heard: list[_Heard], house: H
     """What was heard into the rows, and to the thread; one transaction."""
     before = voices.told_of_voices(conversation.id)
     lines: list[str] = []
+    again = False
     for one in heard:
         if one.text:
             new = voices.note_heard(turn.id, turn.prompt_message_id, one.kept.id, one.text)
@@ -144,11 +145,14 @@ def _write(turn: Turn, conversation: Conversation, heard: list[_Heard], house: H
                 lines.append(_set_up())
         else:
             why = one.why or say("nothing was heard in it")
+            again = True
             name = literal(one.kept.attachment.name, 60)
             lines.append(say("🎙 I could not listen to {name}: {why}.", name=name, why=literal(why)))
     if lines:
         texts = house.voice(conversation.key.chat, "\n".join(lines), "")
-        outbox.add_post(conversation.id, "notice", texts, turn_id=turn.id, now=time.time())
+        buttons = (retry_button(turn.id),) if again and nothing_else(turn.prompt) else ()
+        now = time.time()
+        outbox.add_post(conversation.id, "notice", texts, buttons=buttons, turn_id=turn.id, now=now)
     return turns.get_turn(turn.id) or turn
 
 
