@@ -113,9 +113,9 @@ def _may_stop(acts: Acts, turn: Turn, place: Conversation) -> bool:
 
 
 def _running(acts: Acts, shown: list[tuple[Turn, Conversation]]) -> str:
-    head = f"**{say('Running and waiting')}**"
+    head = say("**Running and waiting**")
     if not shown:
-        return f"{head}\n\n{say('Nothing of yours, and nothing in public channels.')}"
+        return f"{head}\n\n" + say("Nothing of yours, and nothing in public channels.")
     lines = [f"{n}. {_line(acts, turn, place)}" for n, (turn, place) in enumerate(shown, 1)]
     return head + "\n\n" + "\n".join(lines)
 
@@ -124,7 +124,8 @@ def _line(acts: Acts, turn: Turn, place: Conversation) -> str:
     deleted = not turn.prompt or messages.is_deleted(turn.prompt_message_id)
     what = f"*{say(DELETED)}*" if deleted else literal(turn.prompt, 80)
     address = acts.policy.ground.address(place.key, "") if place.opened else ""
-    where = f" · [{say('thread')}]({address})" if address else ""
+    thread = say("thread")
+    where = f" · [{thread}]({address})" if address else ""
     seats = literal(", ".join(seat_name(seat) for seat in turn.seats), 120)
     state = {
         "queued": say("waits"),
@@ -153,4 +154,4 @@ def _settings(acts: Acts) -> str:
         say("Moot speaks {language}.", language=_LANGUAGES.get(spoken(), spoken())),
         say("`help` in a direct message to me shows what can be typed."),
     ]
-    return f"**{say('Settings')}**\n\n" + "\n".join(f"- {line}" for line in lines)
+    return say("**Settings**") + "\n\n" + "\n".join(f"- {line}" for line in lines)

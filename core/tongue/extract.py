@@ -7,6 +7,7 @@ those that nothing says any more are taken out. Needs the sources: run it in a c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -34,8 +35,13 @@ msgstr ""
 """What each file begins with: nothing in it changes by itself."""
 
 
-def texts() -> Iterator[tuple[str, str | tuple[str, ...]]]:
+@cache
+def texts() -> tuple[tuple[str, str | tuple[str, ...]], ...]:
     """All that the code says: where (``core/words.py``), and the text or its two forms."""
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[tuple[str, str | tuple[str, ...]]]:
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             source = path.read_bytes()

@@ -63,4 +63,5 @@ def resting_text(parked: Collection[Parked], now: float | None = None) -> str:
 def _named(parked: Parked) -> str:
     if parked.whole:
         return parked.engine
-    return f"{parked.engine} ({parked.model or say('its default model')})"
+    model = parked.model or say("its default model")
+    return f"{parked.engine} ({model})"
