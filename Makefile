@@ -16,7 +16,7 @@ INSTALL_SELF = $(BIN)/python -m pip install -q --disable-pip-version-check --no-
 MAKE_VENV = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: run setup test check lint lock clean clis
+.PHONY: run setup test check lint lock words clean clis
 
 run: setup  ## prepare .venv and open a room in this terminal
 	@$(BIN)/moot try
@@ -51,6 +51,9 @@ check: lint  ## lint and the fast tests
 
 test: lint clis  ## everything a clean machine can run (most tests wait for processes: 5 at once on 2 cores)
 	$(BIN)/python -m pytest tests -q -n 5 --dist worksteal --durations=15
+
+words: $(VENV)/.run  ## bring the files of the languages up to date with what the code says
+	@$(BIN)/python -m core.tongue.extract
 
 lock:  ## pin requirements with hashes (needs uv)
 	$(COMPILE) --extra build -o requirements/run.txt

@@ -339,7 +339,7 @@ class Acts:
             withdraw_turn(turn.id, why, self.voice, self.now)
             show_header(replace(turn, state="cancelled"), self.voice, self.now)
             decided(turn, "", self.voice, self.now)
-        return None if self.event.kind == "message" else Reply("Stopped.")
+        return None if self.event.kind == "message" else Reply(say("Stopped."))
 
     def _may_stop(self, waits: list[Turn]) -> tuple[list[Turn], list[Turn]]:
         """Those that this person may stop, and the others: what others asked, approvers stop."""

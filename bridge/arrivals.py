@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.access import Door
 from bridge.doorkeeping import admits
 from bridge.duties import Role
+from bridge.languages import COMMANDS_IN
 from core.markup.measure import well_formed
 from core.model import ChatEvent, Conversation, Reply
 from core.records import closed, heard, history, messages, places
@@ -96,4 +97,5 @@ def is_too_late(acts: Acts, conversation: Conversation) -> bool:
 def bare_word(event: ChatEvent) -> tuple[str, str] | None:
     """A mention with just ``stop``, ``status``, ``context`` or ``help`` means the command."""
     word = event.text.strip().lower()
+    word = COMMANDS_IN.get(word, word)
     return (word, "") if word in ("stop", "status", "context", "help") else None

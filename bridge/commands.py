@@ -23,8 +23,8 @@ from bridge.audit_commands import WORDS as AUDIT_WORDS
 from bridge.audit_commands import Audit, parse_audit
 from bridge.forget_commands import WORDS as FORGET_WORDS
 from bridge.forget_commands import Forget, parse_forget
+from bridge.languages import COMMANDS_IN, Language, parse_language
 from bridge.languages import WORDS as LANGUAGE_WORDS
-from bridge.languages import Language, parse_language
 from bridge.options import (
     ALIKE,
     MODES,
@@ -214,6 +214,7 @@ def typed_command(text: str) -> tuple[str, str] | None:
     match = _TYPED.match(text)
     if match:
         word = match.group(1).lower()
+        word = COMMANDS_IN.get(word, word)
         if word in COMMANDS:
             return COMMANDS[word], text[match.end() :].strip()
         if get_close_matches(word, _LONG, 1, ALIKE):

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from bridge.acts import Acts
 
 WORDS = {"language": "language", "lang": "language"}
+COMMANDS_IN = {
+    "중지": "stop",
+    "멈춰": "stop",
+    "그만": "stop",
+    "상태": "status",
+    "도움말": "help",
+    "언어": "language",
+}
+"""What people may type as well, where a command stands: these words mean nothing else there."""
 NAMES = {"en": "English", "ko": "한국어"}
 _CALLED = {
     "english": "en",

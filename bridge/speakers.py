@@ -75,4 +75,4 @@ def _skip(acts: Acts, turn: Turn, chosen: Sequence[Run]) -> Reply | None:
     acts.skipped += [(turn.id, run.step) for run in skipped]
     acts.owes = True
     acts.queued = turns.unpark(turn.id) or acts.queued
-    return None if acts.event.kind == "message" else Reply("Skipped.")
+    return None if acts.event.kind == "message" else Reply(say("Skipped."))

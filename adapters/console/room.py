@@ -20,6 +20,7 @@ from adapters.console.ledger import Change, Ledger, RoomMessage
 from core.errors import BadInput, BadSettings
 from core.markup.measure import well_formed
 from core.model import Button, Posted
+from core.tongue import say
 
 T = TypeVar("T")
 
@@ -159,7 +160,7 @@ class Room(Ledger):
         kept = "-".join(well_formed(name).strip().lstrip("#").casefold().split())
         if not _CHANNEL.fullmatch(kept):
             raise BadInput(
-                "A channel's name is 1 to 40 letters, digits, dots, dashes and underscores."
+                say("A channel's name is 1 to 40 letters, digits, dots, dashes and underscores.")
             )
 
         def make() -> tuple[Record | None, None]:

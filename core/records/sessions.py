@@ -12,6 +12,7 @@ from core.errors import BadInput
 from core.model import ContextPack, Participant
 from core.records.prepared import Prepared
 from core.records.tables import EngineSessionRow, RunRow
+from core.tongue import say
 
 MAX_FAILURES = 2  # in a row: a session that only fails may be spoilt, so the next turn starts anew
 # Sections that hold words of other conversations, and kinds of Pull that bring some.
@@ -133,7 +134,7 @@ def adopt(conversation_id: int, seat: Participant, cwd: str, name: str, now: flo
         BadInput: Moot has used it already.
     """
     if of_ours([name]):
-        raise BadInput("That session is used by Moot already, here or in another thread.")
+        raise BadInput(say("That session is used by Moot already, here or in another thread."))
     key = SessionKey(conversation_id, seat, cwd, ANY)
     for row in _live.rows(**_values(key)):  # one that was picked before, and not asked yet
         _end(row.id, "replaced")

@@ -42,6 +42,7 @@ from core.records import files, parked, runs, sessions
 from core.records.files import Kept
 from core.records.parked import Parked
 from core.table import speaker
+from core.tongue import ENGLISH, speaking
 from core.turns.asked import say_held
 from core.turns.asking import Sitting, session_key, ways_to_ask
 from core.turns.budgets import in_all, may_open, note
@@ -118,7 +119,8 @@ class Table:
             ruled = await self.house.records.do(ruled_before, self.turn.id, step)
             request = replace(request, ruled=ruled)
         if step.round >= self.turn.rounds:
-            request = replace(request, positions=stands(self.turn, done))
+            with speaking(ENGLISH):
+                request = replace(request, positions=stands(self.turn, done))
         facts, (sitting, there, resting) = await self._facts(step.round, request)
         request, pack = await self._packed(request, facts, there, scratch)
         resolve = partial(self.gather.pulled, told=_whole(pack, sitting))
