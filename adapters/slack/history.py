@@ -17,7 +17,7 @@ log = structlog.get_logger()
 Json = Mapping[str, Any]
 PAGE = 200
 MAX_PAGES = 25
-LEAST_PAUSE_S = 0.2
+LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 
 
 async def messages(
@@ -66,7 +66,7 @@ async def _page(api: Api, method: str, patient: bool, **args: Any) -> Any:  # no
         try:
             return await api.call(method, **args)
         except ChatBusy as busy:
-            if not patient:
+            if not patient or busy.retry_after_s > LONGEST_PAUSE_S:
                 raise
             await asyncio.sleep(max(busy.retry_after_s, LEAST_PAUSE_S))
 

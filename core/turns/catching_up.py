@@ -24,8 +24,8 @@ FIRST_PAUSE_S = 0.5
 async def catch_up(conversation: Conversation, house: House) -> tuple[Missing, ...]:
     """Read a thread's earlier messages, unless they were; returns what of them is not known.
 
-    A platform that asks to wait is waited for, within the deadline. What cannot be read is tried
-    again with the next question, and this one's pack says so (``all``).
+    A platform that asks to wait is waited for, if that ends within the deadline. What cannot be
+    read is tried again with the next question, and this one's pack says so (``all``).
     """
     if conversation.caught_up:
         return conversation.missing
@@ -41,14 +41,19 @@ async def catch_up(conversation: Conversation, house: House) -> tuple[Missing, .
 
 
 async def _patiently(conversation: Conversation, house: House) -> tuple[Said, ...]:
-    pause_s = FIRST_PAUSE_S
+    pause_s, clock = FIRST_PAUSE_S, asyncio.get_running_loop().time
+    until = clock() + DEADLINE_S
     while True:
         try:
             return await house.history(conversation.key, LIMIT)
         except ChatBusy as busy:
             pause_s = max(busy.retry_after_s, FIRST_PAUSE_S)
+            if clock() + pause_s >= until:
+                raise
         except ChatUnsure:  # reading twice does no harm
             pause_s *= 2
+            if clock() + pause_s >= until:
+                raise
         log.info("history.waits", conversation=conversation.id, seconds=round(pause_s, 1))
         await asyncio.sleep(pause_s)
 

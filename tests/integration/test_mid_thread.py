@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -141,9 +142,22 @@ async def test_a_platform_that_wants_to_be_waited_for_is_waited_for(room: Parlou
     assert platform.read == 4
 
 
-async def test_a_platform_is_not_waited_for_for_ever(room: Parlour, monkeypatch):
-    monkeypatch.setattr("core.turns.catching_up.DEADLINE_S", 0.2)
+async def test_a_platform_is_not_waited_for_when_that_would_be_too_long(room: Parlour):
     room = await in_a_thread(room, Platform(faults=(ChatBusy(3_600.0),)))
+    assert "could not be read just now" in await asked(room)
+
+
+async def test_a_platform_that_does_not_answer_is_not_waited_for_for_ever(
+    room: Parlour, monkeypatch
+):
+    monkeypatch.setattr("core.turns.catching_up.DEADLINE_S", 0.2)
+
+    async def silent(_key: ConversationKey, _limit: int) -> tuple[Said, ...]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    room = await in_a_thread(room, Platform())
+    room = replace(room, house=replace(room.house, history=silent))
     assert "could not be read just now" in await asked(room)
 
 
