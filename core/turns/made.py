@@ -117,7 +117,7 @@ def gather_made(visible: str, scratch: Path, run_id: str, terms: OutTerms, file_
     try:
         _walk(source, taking)
     except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
             taking.refuse(OUT, say("it could not be read ({why})", why=error.strerror))
     shown = without_links(visible, str(source), taking.names) if taking.names else visible
     shown = shown.replace(f"{source}/", "")

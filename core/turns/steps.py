@@ -232,7 +232,7 @@ class Table:
     async def _made(self, run_id: str, scratch: Path, outcome: Outcome) -> Made | None:
         """What the run made for people, copied to where it waits for its post."""
         terms = self.house.policy.out
-        if terms is None or outcome.kind != "answered":
+        if terms is None or outcome.kind not in ("answered", "empty"):
             return None
         takes = self.house.limits(self.conversation.key.chat)
         terms = replace(terms, max_files=min(terms.max_files, takes.files))
@@ -266,7 +266,7 @@ class Table:
         """Whether the run has a folder for files for people: where it may write, with tools."""
         traits = self._traits(request.participant)
         able = request.permission != "plan" and (traits is None or traits.reads_files)
-        return able and self.house.policy.out is not None
+        return able and self.house.policy.out is not None and self.house.policy.files.enabled
 
     async def _request(self, step: Step, seat: Participant) -> PackRequest:
         table = self.turn.kind == "roundtable"
