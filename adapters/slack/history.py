@@ -77,7 +77,7 @@ async def newest(api: Api, key: ConversationKey, limit: int) -> tuple[list[Json]
     And whether there are others between these and the beginning.
     """
     root: list[Json] = []
-    rest: deque[Json] = deque(maxlen=max(limit - 1 if key.root else limit, 1))
+    rest: deque[Json] = deque(maxlen=max(limit - bool(key.root), 0))
     seen = 0
     async for message in messages(api, key, patient=True):
         if key.root and message.get("ts") == key.root:
