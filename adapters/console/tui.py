@@ -31,7 +31,7 @@ from adapters.console.widgets import (
     thread_title,
 )
 from core.errors import BadInput
-from core.markup.dialect import is_web
+from core.markup.links import is_web
 from core.model import Reply
 
 PAGE = 40  # messages of a thread shown at first, and more each time one asks for earlier ones
