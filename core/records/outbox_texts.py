@@ -56,9 +56,12 @@ def forget_run(run: RunRow, conversation_id: int) -> None:
     of_answer = mine & OutboxRow.kind.in_(("answer", "pull"))
     # A notice with buttons is how people go on: it is sent, and tells why, in words of ours.
     gone = of_answer | (told & (OutboxRow.buttons == "[]"))
-    OutboxRow.update(state="dropped", error="erased", files="[]").where(
-        gone & OutboxRow.state.in_(("due", "kept"))
+    waits = OutboxRow.state.in_(("due", "kept"))
+    # What was to take the place of a message that shows its words already becomes its deletion.
+    OutboxRow.update(op="delete", kind="status", text="", buttons="[]", files="[]").where(
+        of_answer & waits & (OutboxRow.op == "post") & OutboxRow.target.is_null(False)  # noqa: FBT003
     ).execute()
+    OutboxRow.update(state="dropped", error="erased", files="[]").where(gone & waits).execute()
     OutboxRow.update(text="", files="[]").where(
         gone | ((mine | told) & OutboxRow.state.not_in(("due", "kept")))
     ).execute()
