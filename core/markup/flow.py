@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import regex
@@ -33,6 +34,8 @@ _CJK_STOPS = "。！？；、，"
 _WORD = regex.compile(
     r"([ \t]*+(?![\p{M}\u200d]))?((?:[^ \t。！？；、，]|[ \t](?=[\p{M}\u200d]))*+[。！？；、，]*+)"
 )
+_SPACE = regex.compile(r"[ \t]++(?![\p{M}\u200d])")
+_BREAK = regex.compile(rf"[ \t{_CJK_STOPS}]")
 _DEEPEST_INDENT = 6
 _LONGEST_QUOTE = 8
 # Columns that a chat shows without wrapping; wider tables are lists.
@@ -222,38 +225,57 @@ class _Walk:
     def _lines(
         self, line: Sequence[Run], place: _Place, lead: str, mark: str = ""
     ) -> Iterator[Atom]:
-        """Words as atoms; the first stands behind ``mark``."""
+        """Code, links and the phrases between them as atoms; the first stands behind ``mark``."""
         if not any(visible(run.text) for run in line):
             return
         lead, cut, last = lead + place.line + mark, Cut.BLOCK, ""
-        for space, run, text, wraps in self._words(self._styled(line, 0, len(line), (), PLAIN)):
+        for space, run, text, wraps in self._phrases(self._styled(line, 0, len(line), (), PLAIN)):
             if run.kind == "break":
                 if not last:
                     continue
                 lead, cut, last, mark = "\n" + place.line, Cut.LINE, "", ""
                 continue
-            guard = self._dialect.guard(text) if run.kind == "text" and not wraps else ""
+            guard = self._guard(text, wraps) if run.kind == "text" else ""
             spare = self._spare(run)
+            sent, words = guard + text if not last and not mark else text, None
+            if run.kind == "text" and _BREAK.search(text) is not None:
+                words = partial(self._words, sent, place.quote, wraps)
             if not last:
-                sent = text if mark else guard + text
-                yield Atom(sent, lead, place.line + mark, cut, wraps, spare)
+                yield Atom(sent, lead, place.line + mark, cut, wraps, spare, None, words)
             else:
-                yield Atom(text, space, place.quote + guard, _cut(last, space, text), wraps, spare)
+                start, cut = place.quote + guard, _cut(last, space, text)
+                yield Atom(text, space, start, cut, wraps, spare, None, words)
             last = text
 
-    def _words(
+    def _words(self, phrase: str, quote: str, wraps: tuple[Wrap, ...]) -> Iterator[Atom]:
+        """The words of an escaped phrase, each with the space before it."""
+        space, last = "", ""
+        for found in _WORD.finditer(phrase):
+            space += found[1] or ""
+            if text := found[2]:
+                cut = _cut(last, space, text) if last else Cut.SPACE
+                yield Atom(text, space, quote + self._guard(text, wraps), cut, wraps)
+                space, last = "", text
+
+    def _guard(self, text: str, wraps: tuple[Wrap, ...]) -> str:
+        """What to put before ``text`` where its first word would be markup at a line's start."""
+        return "" if wraps else self._dialect.guard(text.partition(" ")[0].partition("\t")[0])
+
+    def _phrases(
         self, styled: Iterator[tuple[Run, tuple[Wrap, ...]]]
     ) -> Iterator[tuple[str, Run, str, tuple[Wrap, ...]]]:
-        """Each escaped word with the space before it; code and links are one word each."""
+        """Each escaped stretch of text, code and link, with the space before it."""
         space = ""
         for run, wraps in styled:
             match run.kind:
                 case "text":
-                    for found in _WORD.finditer(self._dialect.literal(run.text)):
-                        space += found[1] or ""
-                        if found[2]:
-                            yield space, run, found[2], wraps
-                            space = ""
+                    literal = self._dialect.literal(run.text)
+                    text = literal.rstrip(" \t")
+                    begins = len(found.group()) if (found := _SPACE.match(text)) else 0
+                    if text[begins:]:
+                        yield space + text[:begins], run, text[begins:], wraps
+                        space = ""
+                    space += literal[len(text) :]
                     continue
                 case "code":
                     text = self._dialect.code_span(run.text)

@@ -9,7 +9,7 @@ it. All that counts is what is really sent, in the platform's own unit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby, pairwise
@@ -25,6 +25,7 @@ SMALLEST_LIMIT = 64
 _GOOD_SHARE = 0.5
 _POOR_SHARE = 0.125
 _CHUNK = 16
+_LARGEST = 4  # units that a code point takes, at most
 # What an overlong atom may be cut into: escaped characters and graphemes stay whole.
 _CHARACTER = regex.compile(r"&(?:amp|lt|gt);|\\[^\w\s]|\X")
 # One more than a chunk: the last letter of a run may carry a mark.
@@ -48,12 +49,13 @@ class Wrap:
     ``again`` opens it in later messages (a fence may lose its language there).
     """
 
-    __slots__ = ("again", "close", "open")
+    __slots__ = ("again", "close", "most", "open")
 
     def __init__(self, open_: str, close: str, again: str | None = None) -> None:
         self.open = open_
         self.close = close
         self.again = open_ if again is None else again
+        self.most = len(self.close) + max(len(self.open), len(self.again))
 
 
 class Whole:
@@ -66,7 +68,7 @@ class Whole:
 
 
 class Atom(NamedTuple):
-    """A piece of platform text that no cut divides.
+    """A piece of platform text that no cut divides, or a phrase of such that need no look yet.
 
     Attributes:
         text: escaped, ready to send.
@@ -76,6 +78,7 @@ class Atom(NamedTuple):
         wraps: outermost first.
         spare: what to send in hard-cut pieces when ``text`` alone is over the limit ("" = itself).
         part: what it is a part of, and the number of the part (a table and its row).
+        words: the atoms that a phrase is made of, for when a cut lies in it; None: it is whole.
     """
 
     text: str
@@ -85,6 +88,7 @@ class Atom(NamedTuple):
     wraps: tuple[Wrap, ...] = ()
     spare: str = ""
     part: tuple[Whole, int] | None = None
+    words: Callable[[], Iterator[Atom]] | None = None
 
 
 class Mark(NamedTuple):
@@ -144,30 +148,59 @@ def pieces(atoms: Iterable[Atom], limit: Limit, reserved: int = 0) -> list[Piece
     messages: list[Piece] = []
     at, before = 0, None
     while at < len(flow):
-        end = _fill(flow, at, before, room, unit)
+        end = _fill(flow, at, before, room, unit, counts)
         here = flow[at:end]
-        marks = tuple(_marks(here, before, counts)) if counts else ()
+        marked = counts and any(atom.part is not None for atom in here)
+        marks = tuple(_marks(here, before, counts)) if marked else ()
         messages.append(Piece(_join(here, before), marks))
         at, before = end, flow[end - 1]
     return messages
 
 
-def _fill(flow: Sequence[Atom], at: int, before: Atom | None, room: int, unit: Unit) -> int:
-    """The index of the first atom that goes into the next message instead."""
+def _fill(
+    flow: list[Atom],
+    at: int,
+    before: Atom | None,
+    room: int,
+    unit: Unit,
+    counts: Counter[tuple[Whole, int]],
+) -> int:
+    """The index of the first atom that goes into the next message instead.
+
+    The phrase that does not fit any more is taken apart, in place.
+    """
+    size = unit.size
     last = flow[at]
-    body = unit.size(_opening(last, before)) + unit.size(last.text)
-    closing = unit.size(_closing(last.wraps))
+    body = size(_opening(last, before)) + size(last.text)
+    closing = size(_closing(last.wraps))
     bodies = [body]
-    for index in range(at + 1, len(flow)):
+    index = at + 1
+    while index < len(flow):
         atom = flow[index]
-        body += unit.size(_between(last, atom)) + unit.size(atom.text)
+        grown = body + size(_between(last, atom)) + size(atom.text)
         if atom.wraps is not last.wraps:
-            closing = unit.size(_closing(atom.wraps))
-        if body + closing > room:
-            return _best_cut(flow, at, index, bodies, room)
+            closing = size(_closing(atom.wraps))
+        if grown + closing > room:
+            if atom.words is None:
+                return _best_cut(flow, at, index, bodies, room)
+            words = list(_taken_apart(atom))
+            flow[index : index + 1] = words
+            if atom.part is not None:
+                counts[atom.part] += len(words) - 1
+            continue
+        body = grown
         bodies.append(body)
         last = atom
+        index += 1
     return len(flow)
+
+
+def _taken_apart(atom: Atom) -> Iterator[Atom]:
+    """The words of a phrase, the first in its place."""
+    words = atom.words() if atom.words is not None else iter((atom,))
+    yield atom._replace(text=next(words).text, words=None)
+    for word in words:
+        yield word if atom.part is None else word._replace(part=atom.part)
 
 
 def _best_cut(flow: Sequence[Atom], at: int, end: int, bodies: Sequence[int], room: int) -> int:
@@ -267,11 +300,20 @@ def _fitting(atom: Atom, known: tuple[Wrap, ...], room: int, unit: Unit) -> Iter
 
     ``known`` wraps are open already: a message that begins here opens them again.
     """
+    most = len(atom.text) + len(atom.start) + sum(wrap.most for wrap in atom.wraps)
+    if most * _LARGEST <= room:
+        yield atom
+        return
     around = unit.size(atom.start + _closing(atom.wraps)) + sum(
         unit.size(wrap.again if wrap in known else wrap.open) for wrap in atom.wraps
     )
     if around + unit.size(atom.text) <= room:
         yield atom
+        return
+    if atom.words is not None:
+        for word in _taken_apart(atom):
+            yield from _fitting(word, known, room, unit)
+            known = word.wraps
         return
     if around > room // 2:  # its wraps leave no room for anything: plain text then
         atom = atom._replace(wraps=(), start="")
@@ -316,5 +358,5 @@ def _characters(text: str, largest: int, unit: Unit) -> Iterator[str]:
         if unit.size(character) <= largest:
             yield character
         else:
-            step = largest // 4  # no code point is larger than four units
+            step = largest // _LARGEST
             yield from (character[part : part + step] for part in range(0, len(character), step))
