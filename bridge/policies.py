@@ -89,7 +89,7 @@ def policy_of(settings: Settings, persona_folder: Path, *, attended: bool) -> Po
             settings.attachments.transcribe_within_s,
         ),
         out=OutTerms(
-            settings.storage.dir / "out",
+            (settings.storage.dir / "out").absolute(),
             int(settings.attachments.max_file_mb * 1_000_000),
             settings.attachments.max_files,
             int(settings.attachments.max_total_mb * 1_000_000),

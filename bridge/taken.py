@@ -120,7 +120,8 @@ class Taken:
             if news:
                 remind(self.acts, conversation, event.text, queued=False)
             return None
-        take_quoted(event, conversation, self.door)
+        if allowed:
+            take_quoted(event, conversation, self.door)
         message_id, news = messages.add_event(
             conversation.id, event, addressed=True, admitted=allowed
         )

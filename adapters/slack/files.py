@@ -22,6 +22,7 @@ log = structlog.get_logger()
 Json = Mapping[str, Any]
 
 SLACK = ("slack.com", "slack-gov.com")
+CLIPS = ("slack_audio", "slack_video")
 NOT_KEPT = frozenset(("tombstone", "hidden_by_limit"))
 MAX_REDIRECTS = 3
 HEARD_WITHIN_S = 12.0
@@ -60,7 +61,7 @@ def _attachment(file: Json) -> Attachment:
         mime=str(file.get("mimetype") or ""),
         size=size if isinstance(size, int) and size > 0 else 0,
         url=str(url),
-        voice=file.get("subtype") == "slack_audio",
+        voice=file.get("subtype") in CLIPS,
         transcript=_transcript(file)[1],
     )
 
