@@ -113,7 +113,8 @@ async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     more = {**MORE, "projects": {"acme": {**MORE["projects"]["acme"], "path": str(tmp_path)}}}
     if request.param == "slack":
         async with LoopbackSlack() as slack:
-            async with Product(tmp_path, on_slack.settings(slack, **more), slack.env()) as moot:
+            settings = on_slack.settings(slack, **more)
+            async with Product(tmp_path, settings, slack.env()) as moot:
                 await moot.start("slack")
                 yield OnSlack(slack, moot)
     else:
@@ -155,3 +156,33 @@ async def test_what_an_agent_made_comes_back_and_long_code_as_a_file(stage):
     kept = [path for path in out.rglob("*") if path.is_file()]
     assert [path.read_text() for path in kept] == ["1"]
     assert str(kept[0]) in said
+
+
+async def test_a_crash_in_the_middle_of_sharing_loses_no_file_and_shows_none_twice(slack, tmp_path):
+    project = {"acme": {**MORE["projects"]["acme"], "path": str(tmp_path)}}
+    settings = on_slack.settings(slack, **{**MORE, "projects": project})
+    async with Product(tmp_path, settings, slack.env()) as moot:
+        await moot.start("slack")
+        stage = OnSlack(slack, moot)
+        slack.api.hang.add("files.completeUploadExternal")
+        place = await stage.ask('@@rehearse make="made.txt: 1" text="Here it is."@@')
+
+        async def shares():
+            return slack.calls("files.completeUploadExternal")
+
+        await slack.wait(shares, "the file to be shared", 30)
+        await moot.kill()
+        slack.api.hang.clear()
+        # What an earlier life left in the store and no post needs.
+        stale = tmp_path / "data" / "out" / "gone" / "file-1"
+        stale.parent.mkdir()
+        stale.write_text("x")
+        await moot.start("slack")
+        said = await stage.seen(place, "made.txt", text="Here it is.")
+        assert said.count("Here it is.") == 1
+        assert stage.count(place, "made.txt") == 1
+        await slack.wait(lambda: _empty(tmp_path / "data" / "out"), "an empty store", 30)
+
+
+async def _empty(folder: Path) -> bool:
+    return not list(folder.rglob("*"))

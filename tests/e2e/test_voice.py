@@ -34,7 +34,8 @@ async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     more = {"attachments": {"transcribe": [sys.executable, str(script)]}}
     if request.param == "slack":
         async with LoopbackSlack() as slack:
-            async with Product(tmp_path, on_slack.settings(slack, **more), slack.env()) as moot:
+            settings = on_slack.settings(slack, **more)
+            async with Product(tmp_path, settings, slack.env()) as moot:
                 await moot.start("slack")
                 yield OnSlack(slack, moot)
     else:

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from core.model import ConversationKey, OutFile
-from core.records import messages, out_files, outbox
-from core.records.tables import OutboxRow
+from core.records import messages, out_files, outbox, outbox_texts
+from core.records.tables import OutboxRow, RunRow
 from core.records.thread import Records
 from core.redact import learn
 from core.turns.made import MAX_LOOKED_AT, OUT, Made, OutTerms, gather_made, left_text
 from core.turns.shelf import Shelf
+from tests.integration.parlour import parlour
 
 MB = 1_000_000
 NOW = 2e9
@@ -226,3 +227,32 @@ async def test_the_store_keeps_what_posts_need_and_nothing_else(tmp_path) -> Non
         assert not (shelf.folder / "filling").exists()
     finally:
         await records.close()
+
+
+async def test_an_answer_that_is_erased_takes_its_files_along(tmp_path) -> None:
+    async with parlour(tmp_path) as here:
+        records, store = here.house.records, tmp_path / "out"
+        await here.ask('@@rehearse text="The chart."@@')
+        run = await records.do(lambda: RunRow.get().id)
+        copy, staying = store / run / "file-1", store / run / "file-2"
+
+        def write() -> None:
+            files = [OutFile("chart.svg", copy, 1)]
+            outbox.add_post(
+                here.conversation.id,
+                "answer",
+                ["text"],
+                files=files,
+                staying=[OutFile("big.bin", staying, 1)],
+                run_id=run,
+                keep=True,
+                now=NOW,
+            )
+            outbox.release(run)
+
+        await records.do(write)
+        needed = await records.do(out_files.needed, NOW)
+        assert needed == {f"{run}/file-1", f"{run}/file-2"}
+        row = await records.do(lambda: RunRow.get_by_id(run))
+        await records.do(outbox_texts.forget_run, row, here.conversation.id)
+        assert await records.do(out_files.needed, NOW) == frozenset()
