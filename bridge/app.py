@@ -232,7 +232,7 @@ async def running(
                 _intake_policy(settings, names, default, found, ground, house, worker.line),
                 memory=memory.unwell,
                 languages=languages,
-                often=often_of(settings),
+                often=often_of(settings, owners),
                 whispers=whispering(chats),
             ),
             render,

@@ -30,15 +30,15 @@ def door_of(settings: Settings, owners: tuple[str, ...] = ()) -> Door:
     )
 
 
-def often_of(settings: Settings) -> Counter:
-    """How much one person may do in a while."""
+def often_of(settings: Settings, owners: tuple[str, ...] = ()) -> Counter:
+    """How much one person may do in a while; whose host it is, is not held up there."""
     access = settings.access
     return Counter(
         Often(
             access.per_minute,
             access.per_hour,
             access.acts_per_minute,
-            frozenset(access.unlimited),
+            frozenset((*access.unlimited, *owners)),
         )
     )
 
