@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import stat
+import unicodedata
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ OUT = "out"
 MAX_DEPTH = 3
 MAX_LOOKED_AT = 500  # entries of the folder, with what is below it
 CHUNK = 2**16
+NAME_CHARS = 80
 _PRIVATE = re.compile(
     r"(?ix) \..* | .*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|gpg) | id_(rsa|dsa|ecdsa|ed25519).*"
     r"| (.*[._-])?(credentials?|secrets?)(\.(json|ya?ml|toml|ini|txt|env))? | .*\.env | env"
@@ -90,7 +92,9 @@ class _Taking:
     total: int = 0
 
     def refuse(self, name: str, why: str) -> None:
-        self.left.append(Left(name, why))
+        """It stays; its name as it is, on one line and without what turns text around."""
+        plain = "".join(c for c in name if c.isprintable() and unicodedata.category(c) != "Cf")
+        self.left.append(Left(" ".join(plain.split())[:NAME_CHARS] or "?", why))
 
     def free_name(self, name: str) -> str:
         """A safe name that no other file of this run has."""
@@ -138,7 +142,7 @@ def _aside(shown: str, taking: _Taking) -> str:
             name.casefold() for name in taking.names.values()
         }:
             return shown
-        path = taking.place / f"aside-{number}"
+        path = taking.place / f"code-{number}-{one.name}"
         try:
             write_private(path, data)
         except OSError:
@@ -182,15 +186,15 @@ def _take_all(folder: int, below: str, device: int, taking: _Taking, depth: int)
                     with _folder(name, folder) as deeper:
                         _take_all(deeper, f"{inside}/", device, taking, depth - 1)
                 else:
-                    taking.refuse(taking.free_name(name), say("it lies too deep"))
+                    taking.refuse(name, say("it lies too deep"))
                 continue
             if why := _not_taken(name, found, device, taking):
-                taking.refuse(taking.free_name(name), why)
+                taking.refuse(name, why)
                 continue
             _take(folder, name, inside, found, taking)
         except OSError as error:
             why = say("it could not be read ({why})", why=error.strerror)
-            taking.refuse(taking.free_name(name), why)
+            taking.refuse(name, why)
 
 
 def _not_taken(name: str, found: os.stat_result, device: int, taking: _Taking) -> str:
@@ -232,7 +236,7 @@ def _take(folder: int, name: str, inside: str, found: os.stat_result, taking: _T
     if safe is None:
         taking.refuse(shown, say("it holds a secret of this host"))
         return
-    path = taking.place / f"file-{taking.looked}"
+    path = taking.place / f"{taking.looked}-{shown}"
     write_private(path, safe)
     taking.total += len(safe)
     mime = mimetypes.guess_type(shown)[0] or ""
