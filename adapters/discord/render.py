@@ -10,8 +10,8 @@ import re
 from core.markup.links import misleading
 from core.markup.measure import Unit
 from core.markup.render import render as render_markdown
-from core.markup.small import set_small
 from core.markup.runs import Style
+from core.markup.small import set_small
 from core.markup.split import Limit
 
 MAX_UNITS = 2_000
