@@ -191,8 +191,8 @@ class DiscordSide:
         discord.backend.subscribers.insert(0, self._record)
         perform = discord.rest.perform
 
-        def watched(method: str, path: str, body: Any, params: dict[str, str]) -> Any:
-            result = perform(method, path, body, params)
+        def watched(method: str, path: str, body: Any, *more: Any) -> Any:
+            result = perform(method, path, body, *more)
             if method == "POST" and SEND.fullmatch(path):
                 self.wire("post", body.get("content") or "")
             elif method == "POST" and OPEN_THREAD.fullmatch(path):
