@@ -94,7 +94,7 @@ def _loosened(state: StateInline, silent: bool, rule: _Rule) -> bool:  # noqa: F
     start, before = state.pos, len(state.delimiters)
     if not rule(state, silent):
         return False
-    if _is_glob(state.src, start, state.pos):
+    if _is_glob(state.src, start, state.pos) or _is_sum(state.src, start, state.pos):
         del state.delimiters[before:]  # their text stays
         return True
     opens, closes = _flanks(state.src, start, state.pos)
@@ -115,6 +115,18 @@ def _is_glob(src: str, start: int, end: int) -> bool:
     return following[:1] == "/" and (last == "/" or following[1:] == "*")
 
 
+def _is_sum(src: str, start: int, end: int) -> bool:
+    """Asterisks that multiply: ``2*3``, ``2**10``, ``a*b + c*d``; ``pre*fix*ed`` is no sum."""
+    last, following = src[start - 1 : start], src[end : end + 1]
+    if src[start] != "*" or not (last + following).isascii():
+        return False
+    if last.isdigit() and following.isdigit():
+        return True
+    if end - start > 1 or not (last.isalnum() and following.isalnum()):
+        return False
+    return not any(_joined(src, start, end, forward=way) for way in (True, False))
+
+
 def _flanks(src: str, start: int, end: int) -> tuple[bool, bool]:
     """Whether the run ``src[start:end]`` may open and close, beyond what CommonMark allows."""
     last = src[start - 1] if start else " "
@@ -123,11 +135,14 @@ def _flanks(src: str, start: int, end: int) -> tuple[bool, bool]:
         return False, False
     if src[start] == "_":  # underscores inside names stay; only _강조_는 is certain
         return False, _is_cjk(last) and _is_cjk(following)
+    loose = end - start > 1  # k*(a+b)*c is a product
     opens = _is_punctuation(following) and (
-        _is_cjk(last) or (_is_opening(following) and _joined(src, start, end, forward=True))
+        _is_cjk(last)
+        or (loose and _is_opening(following) and _joined(src, start, end, forward=True))
     )
     closes = _is_punctuation(last) and (
-        _is_cjk(following) or (_is_closing(last) and _joined(src, start, end, forward=False))
+        _is_cjk(following)
+        or (loose and _is_closing(last) and _joined(src, start, end, forward=False))
     )
     return opens, closes
 

@@ -51,7 +51,7 @@ def graphemes(text: str) -> list[str]:
 def width(text: str) -> int:
     """Columns in a monospace font: 2 for CJK and emoji, 0 for what combines; never negative."""
     if text.isascii():
-        return sum(" " <= ch != "\x7f" for ch in text)
+        return len(text) if text.isprintable() else sum(" " <= ch != "\x7f" for ch in text)
     columns = wcswidth(text)
     if columns >= 0:
         return columns

@@ -27,7 +27,9 @@ def whole_rows(state: StateBlock, start: int, end: int, silent: bool) -> bool:  
             line, cell, cells = token.map[0] if token.map else -1, 0, []
             if line > start:
                 text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
-                cells = _cells(text, columns) if text.count("|") > columns - 1 else []
+                text = text.strip()
+                inner = text.count("|") - text.startswith("|") - text.endswith("|")
+                cells = _cells(text, columns) if inner >= columns else []
         elif token.type == "inline":
             if cells:
                 token.content = cells[cell]
@@ -50,7 +52,7 @@ def _cells(text: str, columns: int) -> list[str]:
 def _split(text: str, *, code: bool) -> list[str]:
     """The cells of a row; where ``code``, pipes in code are text."""
     cells = [""]
-    for found in _TOKEN.finditer(text.strip()):
+    for found in _TOKEN.finditer(text):
         piece = found.group()
         if piece == "|" or (not code and found[1] and "|" in piece):
             first, *others = piece.replace("\\|", "\0").split("|")

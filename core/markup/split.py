@@ -270,7 +270,7 @@ def _shared(last: Atom, atom: Atom) -> int:
 def _opening(atom: Atom, before: Atom | None) -> str:
     """How a message begins: wraps that were closed at the cut are opened again."""
     known = before.wraps if before is not None else ()
-    return atom.start + "".join(w.again if w in known else w.open for w in atom.wraps)
+    return atom.start + "".join([w.again if w in known else w.open for w in atom.wraps])
 
 
 def _between(last: Atom, atom: Atom) -> str:
@@ -282,7 +282,7 @@ def _between(last: Atom, atom: Atom) -> str:
 
 
 def _closing(wraps: Sequence[Wrap]) -> str:
-    return "".join(wrap.close for wrap in reversed(wraps))
+    return "".join([wrap.close for wrap in reversed(wraps)]) if wraps else ""
 
 
 def _fitted(atoms: Iterable[Atom], room: int, unit: Unit) -> list[Atom]:
@@ -300,7 +300,9 @@ def _fitting(atom: Atom, known: tuple[Wrap, ...], room: int, unit: Unit) -> Iter
 
     ``known`` wraps are open already: a message that begins here opens them again.
     """
-    most = len(atom.text) + len(atom.start) + sum(wrap.most for wrap in atom.wraps)
+    most = len(atom.text) + len(atom.start)
+    for wrap in atom.wraps:
+        most += wrap.most
     if most * _LARGEST <= room:
         yield atom
         return

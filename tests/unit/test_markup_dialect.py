@@ -190,3 +190,14 @@ def test_nothing_raises(pieces):
 def test_much_of_it_takes_no_longer_than_its_length(piece):
     """A pattern that looks to the end each time would take minutes here."""
     parse(piece * 6_000)
+
+
+@pytest.mark.parametrize(
+    "text", ["2*3 and 4*5", "2**10 and 3**2", "a*b + c*d", "5 * 3 * 2", "k*(a+b)*c"]
+)
+def test_products_are_text(text):
+    assert line(text) == (Text(text),)
+
+
+def test_emphasis_within_a_word():
+    assert [type(node) for node in line("pre*fix*ed **1**st")] == [Text, Italic, Text, Bold, Text]
