@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -101,7 +102,7 @@ async def test_an_engine_whose_quota_is_used_up_rests(room: Parlour) -> None:
     assert len(worn(room).asked) == 1, "the second question starts no process"
     first, second = await posts(room, "notice")
     back = parking.when(row)
-    assert back.endswith(" UTC")
+    assert re.fullmatch(r"\[[\d-]+ [\d:]+ UTC\]\(moot-time:\d+\)", back)
     assert f"comes back: {back}" in first.text
     assert f"comes back: {back}" in second.text, "the same words wherever it is said"
     assert "not asked" in second.text
