@@ -21,6 +21,7 @@ from bridge.buttons import press
 from bridge.commands import (
     Ask,
     Convene,
+    Intention,
     NoTopic,
     Stop,
     parse,
@@ -148,8 +149,7 @@ class Taken:
             if allowed:
                 places.set_engaged(conversation.id)
             command, text = typed or bare_word(event) or ("ask", event.text)
-            intention = parse(command, text, self.policy.names)
-            self.gate.let_in(verb_of(intention))
+            intention = self._meant(command, text)
             reply = self.acts.act(intention, conversation, message_id)
         except NoTopic as error:
             reply = Reply(str(error), (form_button(error.said, message_id),))
@@ -161,6 +161,18 @@ class Taken:
         if reply:
             self.acts.notice(conversation, reply)
         return None
+
+    def _meant(self, command: str, text: str) -> Intention:
+        """What a command means, if this person may do it. What may not is not helped with.
+
+        Raises:
+            NotAllowed, BadInput, NoTopic: not; says why.
+        """
+        if command == "roundtable":
+            self.gate.let_in(command)  # else the form would be offered
+        intention = parse(command, text, self.policy.names)
+        self.gate.let_in(verb_of(intention))
+        return intention
 
     def _open(self) -> Conversation:
         event = self.event
@@ -219,8 +231,7 @@ class Taken:
         try:
             self.gate.enter()
             command, text = platform_command(event.command, event.text)
-            intention = parse(command, text, self.policy.names)
-            self.gate.let_in(verb_of(intention))
+            intention = self._meant(command, text)
             if isinstance(intention, Ask | Convene):
                 return self._start_by_command(intention)
             conversation = self._conversation_here()

@@ -27,6 +27,10 @@ class Stage(Protocol):
 
     async def say(self, place: str, text: str, who: str = "alice") -> None: ...
 
+    async def refused(self, place: str, text: str, told: str, who: str) -> str:
+        """Say what ``who`` may not; what is ``told`` of it: on Slack to them alone."""
+        ...
+
     async def posts(self, place: str) -> list[str]:
         """Our posts in the thread, as people read them."""
         ...
@@ -76,6 +80,16 @@ class OnSlack:
 
     async def say(self, place: str, text: str, who: str = "alice") -> None:
         await self.slack.say(text, thread=place, user=self.people[who])
+
+    async def refused(self, place: str, text: str, told: str, who: str) -> str:
+        before = await self._notes(who)
+        await self.say(place, text, who)
+
+        async def new():
+            notes = await self._notes(who)
+            return next((t for k, t in notes.items() if k not in before and told in t), None)
+
+        return await self.slack.wait(new, f"a word with {told!r} for {who} alone", 30)
 
     async def posts(self, place: str) -> list[str]:
         return [seen.text for seen in await self.slack.answers(place)]
@@ -145,6 +159,10 @@ class OnDiscord:
 
     async def say(self, place: str, text: str, who: str = "alice") -> None:
         self.people[who].say(place, text)
+
+    async def refused(self, place: str, text: str, told: str, who: str) -> str:
+        await self.say(place, text, who)
+        return (await self.post(place, told)).text
 
     async def posts(self, place: str) -> list[str]:
         return self.world.posts(place) if self.world.has_thread(place) else []

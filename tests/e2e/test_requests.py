@@ -74,8 +74,9 @@ async def test_leave_is_given_once_by_who_may(platform, tmp_path):
         await stage.post(place, "waiting for your decision: #1")
         assert "may not decide" in await stage.click(asks, "Allow once", "guest")
         assert "may not decide" in await stage.slash("allow 1", "guest")
-        await stage.say(place, "!allow 1", "guest")
-        await stage.post(place, "may not decide")
+        assert "[access] approvers" in await stage.refused(
+            place, "!allow 1", "may not decide", "guest"
+        )
         assert "There is no request #1 here" in await stage.slash("allow 1", elsewhere=True)
         assert "There is no request #9 here" in await stage.slash("deny 9")
         assert not made.exists()
@@ -113,7 +114,7 @@ async def test_typed_decisions_and_leave_for_a_session(platform, tmp_path):
         await stage.say(place, '@@rehearse ask="touch three"@@')
         await stage.post(place, "Ran touch three")
         assert "shell touch" in await stage.slash("requests")
-        assert "may not decide" in await stage.slash("revoke 1", "guest")
+        assert "role approver" in await stage.slash("revoke 1", "guest")
         assert "Revoked by" in await stage.slash("revoke 1")
         await stage.say(place, '@@rehearse ask="touch four"@@')
         await stage.post(place, "#5")

@@ -19,6 +19,7 @@ from bridge.access import Door
 from bridge.commands import COMMANDS, Intention, parse, typed_command
 from bridge.duties import NEEDS, ONLY_VIEWS, Role, verb_of
 from bridge.intake import Intake
+from bridge.languages import Languages
 from core.errors import BadInput
 from core.model import (
     AskedQuestion,
@@ -324,7 +325,7 @@ class Watched(House):
         self.intake = Intake(
             records,
             Door(("slack:U1",), viewers=("slack:UVera",), admins=("slack:UAda",)),
-            POLICY,
+            replace(POLICY, languages=Languages()),  # one chooses another
             lambda _chat, text: (text,),
             on_turn=lambda: self.woken_all.append("turn"),
             on_post=lambda: None,
@@ -424,6 +425,19 @@ async def test_a_stranger_gets_nothing_done_and_learns_nothing(house: Watched, w
     told = await _all_of_it(house, who)
     assert {act: text for act, text in told.items() if SECRET in text} == {}
     assert len(told) >= len(NEEDS)
+
+
+async def test_a_viewer_is_not_offered_the_form_of_a_roundtable(house: Watched):
+    await house.intake.accept(event("message", VERA, 3, "!rt", message_id="93"))
+    assert "needs the role runner" in (await house.posts())[-1][1]
+    for happens in (
+        event("command", VERA, 1, "rt", command="moot"),
+        event("command", VERA, 2, command="roundtable"),
+    ):
+        reply = await house.intake.accept(happens)
+        assert reply is not None
+        assert reply.form is None
+        assert "needs the role runner" in reply.text
 
 
 async def test_a_viewer_only_views(house: Watched):
