@@ -67,7 +67,7 @@ def updated(language: str) -> bytes:
         if message.id and (known := there.get(message.id)) is not None:
             message.string = known.string
     file = BytesIO()
-    write_po(file, catalog, width=100, no_location=True, omit_header=True)
+    write_po(file, catalog, width=100, no_location=True, omit_header=True, sort_output=True)
     name = there.locale.english_name if there.locale else language
     head = HEAD.format(name=name, language=language, plurals=there.plural_forms)
     return head.encode() + file.getvalue().lstrip(b"\n")
