@@ -53,6 +53,9 @@ class LiveText:
     def take(self, event: EngineEvent) -> bool:
         """Take an event in; whether the text is another one now."""
         match event.kind:
+            case "delta" if event.name == "anew":
+                self._begin()
+                return True
             case "delta":
                 return self._more(event.text)
             case "message":

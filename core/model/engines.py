@@ -252,7 +252,8 @@ EngineEventKind = Literal[
 class EngineEvent:
     """What an engine says while it works.
 
-    ``text`` is the words (delta, message, thinking, warning), the session id (started), a short
+    ``text`` is the words (delta, message, thinking, warning; a delta without any and named "anew"
+    says that the text is begun once more), the session id (started), a short
     description (tool_start: the command or path) or what set it off (compacted: the engine has
     replaced the older part of its session by a summary). ``name`` is the tool's name. A
     ``request`` waits for a person's ``Verdict``; one that is ``withdrawn`` (by its ``id``) waits no

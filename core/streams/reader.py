@@ -130,6 +130,13 @@ class LineReader:
                 self.partial.append(text)
             self._events.append(EngineEvent("delta", text))
 
+    def anew(self) -> None:
+        """The text that is being written is begun once more: what came of it does not count."""
+        if self.partial:
+            self.partial.clear()
+            self._open_chars = 0
+            self._events.append(EngineEvent("delta", name="anew"))
+
     def message(self, text: str) -> None:
         """A complete text; it stands for the deltas before it."""
         self.partial.clear()

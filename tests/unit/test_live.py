@@ -128,9 +128,17 @@ def test_the_newest_text_takes_the_place_of_the_one_before():
     assert (text.text, text.whole) == ("It is ", False)
 
 
-def test_a_text_that_is_begun_anew_is_not_shown_twice():
+@pytest.mark.parametrize(
+    "again",
+    [
+        EngineEvent("retry", "overloaded", name="overloaded"),
+        EngineEvent("delta", name="anew"),
+        EngineEvent("started", "another session"),
+    ],
+)
+def test_a_text_that_is_begun_anew_is_not_shown_twice(again):
     text = live("It is bro")
-    assert text.take(EngineEvent("retry", "overloaded", name="overloaded"))
+    assert text.take(again)
     text.take(EngineEvent("delta", "It is fine"))
     assert text.text == "It is fine"
 

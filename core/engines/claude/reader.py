@@ -195,7 +195,7 @@ class ClaudeReader(LineReader):
             return  # a sub-agent's words are not the answer
         event = part_of(d, "event")
         if event.get("type") == "message_start":
-            self.partial.clear()  # after a retry the text begins anew
+            self.anew()  # after a retry
             return
         delta = part_of(event, "delta")
         if delta.get("type") == "text_delta":

@@ -209,7 +209,7 @@ class CodexReader(LineReader):
     def _word(self, kind: str, item: object, *, starts: bool) -> None:
         match kind:
             case "agent_message" if starts:
-                self.partial.clear()  # what a stream that broke had begun comes once more
+                self.anew()  # what a stream that broke had begun comes once more
             case "agent_message":
                 self.message(text_of(item, "text"))
             case "reasoning" if not starts and (words := thoughts(item)):

@@ -79,7 +79,7 @@ async def run(
     flow = Flow(secrets)
 
     def tell(event: EngineEvent) -> None:
-        if event.kind == "delta":  # a known value may be cut by the pieces
+        if event.kind == "delta" and event.text:  # a known value may be cut by the pieces
             if text := flow.feed(event.text):
                 text = redact_shapes(text)
                 on_event(event if text == event.text else replace(event, text=text))
