@@ -13,6 +13,7 @@ import httpx
 
 from core.errors import MootError
 from core.sources.programs import run_program
+from core.tongue import say
 
 MAX_OUT_BYTES = 1_000_000
 
@@ -52,13 +53,14 @@ async def transcribe(path: Path, terms: TranscribeTerms) -> str:
         async with asyncio.timeout(terms.within_s):
             return (await _by_server(path, terms)).strip()
     except TimeoutError:
-        raise NotHeard("the transcriber gave no answer in time") from None
+        raise NotHeard(say("the transcriber gave no answer in time")) from None
 
 
 async def _by_program(path: Path, terms: TranscribeTerms) -> str:
     program = await asyncio.to_thread(shutil.which, terms.argv[0])
     if program is None:
-        raise NotHeard(f"the transcriber {terms.argv[0]} was not found on Moot's host")
+        name = terms.argv[0]
+        raise NotHeard(say("the transcriber {name} was not found on Moot's host", name=name))
     stop = threading.Event()
     work = asyncio.ensure_future(
         asyncio.to_thread(_run, [program, *terms.argv[1:], str(path)], path.parent, terms, stop)
@@ -77,10 +79,12 @@ def _run(argv: Sequence[str], folder: Path, terms: TranscribeTerms, stop: thread
             argv, folder, deadline_s=terms.within_s, max_bytes=MAX_OUT_BYTES, stop=stop
         )
     except OSError as error:
-        raise NotHeard(f"the transcriber could not be started ({error.strerror})") from error
+        why = say("the transcriber could not be started ({why})", why=error.strerror)
+        raise NotHeard(why) from error
     if ran.why:
         last = ran.err.splitlines()[-1][:200] if ran.err else ""
-        raise NotHeard(f"the transcriber failed ({ran.why}){': ' if last else ''}{last}")
+        failed = say("the transcriber failed ({why})", why=ran.why)
+        raise NotHeard(f"{failed}: {last}" if last else failed)
     return ran.out.decode("utf-8", "replace")
 
 
@@ -98,11 +102,13 @@ async def _by_server(path: Path, terms: TranscribeTerms) -> str:
                 files={"file": (path.name, sound)},
             )
     except httpx.HTTPError as error:
-        why = f"the transcriber does not answer ({type(error).__name__})"
+        why = say("the transcriber does not answer ({why})", why=type(error).__name__)
         raise NotHeard(why) from error
     if answer.status_code != 200:
-        raise NotHeard(f"the transcriber answered {answer.status_code}")
+        status = answer.status_code
+        raise NotHeard(say("the transcriber answered {status}", status=status))
     try:
         return str(answer.json()["text"])
     except (ValueError, KeyError, TypeError) as error:
-        raise NotHeard("the transcriber answered something else than a transcript") from error
+        why = say("the transcriber answered something else than a transcript")
+        raise NotHeard(why) from error
