@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from adapters.slack.render import MAX_BYTES, escape
 from adapters.slack.render import render as render_with_tables
 from adapters.slack.tables import shown as sent
+from adapters.slack.text import Names, plain
 from core.errors import BadSettings
 from core.markup.measure import graphemes, utf8_bytes, width
 from tests.unit.answers import ZERO_WIDTH, answers, without_repeated_headers, words
@@ -82,6 +83,14 @@ def test_c008_mixed_links_and_escapes():
         "Read <https://ex.test/g|guide>, <https://ex.test/?a=1&amp;b=2|q>, "
         'A&amp;B and it\'s "quoted"'
     )
+
+
+def test_c009_what_slack_escaped_is_decoded_once_and_escaped_once():
+    typed = 'vector<int> v; if (p && q) say "&lt;"'
+    raw = 'vector&lt;int&gt; v; if (p &amp;&amp; q) say "&amp;lt;"'
+    assert plain(raw, "", Names()) == typed
+    assert plain(f"`{raw}`", "", Names()) == f"`{typed}`"
+    assert one(f"`{typed}`") == f"`{raw}`"
 
 
 def test_c011_pipes_and_brackets_end_no_link():
