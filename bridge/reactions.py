@@ -87,7 +87,9 @@ class Reactions:
             except ChatRefused as refused:  # the message is gone, or we may not react here
                 log.info("reactions.refused", code=refused.code)
                 await self._give_up(mark)
-            except (MootError, TimeoutError) as error:
+            except Exception as error:  # a courtesy must not end Moot, whatever is wrong with it
+                if not isinstance(error, MootError | TimeoutError):
+                    log.exception("reactions.broke")
                 self._tries[mark.message] += 1
                 log.info("reactions.unsure", why=type(error).__name__)
                 if self._tries[mark.message] >= MAX_TRIES:

@@ -51,6 +51,8 @@ class Tidying:
                     await self._take_away(item, one)
             except MootError as error:
                 log.debug("tidying.not_now", why=type(error).__name__)
+            except Exception:  # a courtesy must not end Moot, whatever is wrong with it
+                log.exception("tidying.broke")
 
     async def _take_away(self, item: Outgoing, one: Earlier) -> None:
         chat = self._chats[item.conversation.key.chat]

@@ -327,6 +327,12 @@ def _of(platform_id: str) -> int:
     return MessageRow.get(MessageRow.platform_id == platform_id).id
 
 
+async def test_a_fault_of_a_platforms_library_ends_nothing(house) -> None:
+    await house.say("why?", mention=True)
+    board = Board(ValueError("a surprise"))
+    await settled(house, board, lambda: board.there.get("1") == {"seen"})
+
+
 async def test_nothing_stands_under_commands_bots_and_what_was_deleted(house) -> None:
     await house.act("command", "why?", command="ask")
     assert await count(house, ReactionRow) == 0
