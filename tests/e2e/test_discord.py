@@ -343,6 +343,7 @@ async def test_an_old_thread_whose_starter_was_deleted_is_read_all_the_same(worl
         shown = await whole_answer(world, thread)
         assert "that is the third time" in shown
         assert "out of disk" not in shown
+        assert "The message that began this thread is gone" in shown
 
 
 async def test_an_archived_thread_wakes(world, moot):
