@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from core.errors import BadInput, PromptTooLong
 from core.model import PERMISSIONS, EngineConfig, EngineTask, EngineTraits, Exit, HttpCall, Usage
 from core.streams import JsonObject, LineReader, classify, get, int_of, list_of, text_of
+from core.tongue import say
 
 _DEFAULT = "http://127.0.0.1:11434"
 _SMALLEST_WINDOW, _LARGEST_WINDOW = 4_096, 131_072
@@ -126,11 +127,15 @@ class OllamaReader(LineReader):
         self._heard = False
         self._fewest = tokens(task.context + task.prompt)[0]
         self.fixes = {
-            "bad-model": f"Fetch it with `ollama pull {model or 'NAME'}`, or set "
-            "[engines.ollama] model.",
-            "bad-config": "Check [engines.ollama] base_url (or OLLAMA_HOST), and whether a proxy "
-            "is in between.",
-            "overloaded": "Start it with `ollama serve`, or set [engines.ollama] base_url.",
+            "bad-model": say(
+                "Fetch it with `ollama pull {model}`, or set [engines.ollama] model.",
+                model=model or "NAME",
+            ),
+            "bad-config": say(
+                "Check [engines.ollama] base_url (or OLLAMA_HOST), and whether a proxy "
+                "is in between."
+            ),
+            "overloaded": say("Start it with `ollama serve`, or set [engines.ollama] base_url."),
         }
         self.handlers = {"": self._line}
 

@@ -148,7 +148,9 @@ def explain(engine: str, outcome: Outcome) -> str:
     reset = say("; it comes back: {back}", back=back) if back else ""
     hints = (hint for shape, hint in _HINTS if re.search(shape, said, re.IGNORECASE))
     hint = say(next(hints, _HINT))
-    fix = _TABLE.sub(f"[engines.{engine}]", outcome.fix)
+    # Engines mark theirs with ``to_say``; one that names something is said already.
+    fix = outcome.fix if "{" in outcome.fix else say(outcome.fix)
+    fix = _TABLE.sub(f"[engines.{engine}]", fix)
     template = (_FIXABLE.get(outcome.kind) if outcome.fix else None) or _SAY[outcome.kind]
     text = say(template, engine=engine, detail=detail, reset=reset, fix=fix, hint=hint)
     return " ".join(text.split())

@@ -140,8 +140,8 @@ class Later(str):
         later._key, later._values = key, values
         return later
 
-    def __getnewargs__(self) -> tuple[str, dict[str, Any]]:
-        return self._key, self._values
+    def __reduce__(self) -> tuple[type[Later], tuple[str, dict[str, Any]]]:
+        return Later, (self._key, self._values)
 
     def said(self) -> str:
         """It, in the language that is spoken now."""

@@ -20,6 +20,7 @@ from core.streams import (
     text_of,
     texts_of,
 )
+from core.tongue import to_say
 
 _REASONS: dict[str, tuple[OutcomeKind, str]] = {
     "max_turns": ("crashed", "it stopped at its limit of turns"),
@@ -32,10 +33,13 @@ _REASONS: dict[str, tuple[OutcomeKind, str]] = {
 _MAX_EPOCH = 32_503_680_000  # the year 3000
 
 _FIXES: dict[OutcomeKind, str] = {
-    "auth": "Run `claude` on the host and sign in with /login, or set ANTHROPIC_API_KEY; "
-    "then try again.",
-    "missing-binary": "Install it with `npm install -g @anthropic-ai/claude-code`, or set "
-    "[engines.claude] path.",
+    "auth": to_say(
+        "Run `claude` on the host and sign in with /login, or set ANTHROPIC_API_KEY; "
+        "then try again."
+    ),
+    "missing-binary": to_say(
+        "Install it with `npm install -g @anthropic-ai/claude-code`, or set [engines.claude] path."
+    ),
 }
 
 

@@ -6,14 +6,20 @@ from typing import cast
 
 from core.model import OutcomeKind
 from core.streams import JsonObject, classify, get, int_of, text_of
+from core.tongue import to_say
 
 FIXES: dict[OutcomeKind, str] = {
-    "auth": "Run `codex login` on the host, or name the variable of your provider's key in "
-    "[engines.codex] env; then try again.",
-    "bad-config": "Look into its config.toml and [engines.codex] args; Moot needs a Codex that has "
-    "`codex app-server`.",
-    "missing-binary": "Install it with `npm install -g @openai/codex`, or set "
-    "[engines.codex] path.",
+    "auth": to_say(
+        "Run `codex login` on the host, or name the variable of your provider's key in "
+        "[engines.codex] env; then try again."
+    ),
+    "bad-config": to_say(
+        "Look into its config.toml and [engines.codex] args; Moot needs a Codex that has "
+        "`codex app-server`."
+    ),
+    "missing-binary": to_say(
+        "Install it with `npm install -g @openai/codex`, or set [engines.codex] path."
+    ),
 }
 
 _TOLD: dict[str, OutcomeKind] = {

@@ -21,6 +21,7 @@ from core.streams import (
     text_of,
 )
 from core.streams.cuts import MAX_LINE_CHARS, kept
+from core.tongue import to_say
 
 # Exit statuses: its own, and HTTP statuses modulo 256.
 _EXITS: dict[int, OutcomeKind] = {
@@ -50,9 +51,10 @@ _EXIT_WORDS = {
 
 
 FIXES: dict[OutcomeKind, str] = {
-    "auth": "Run `gemini` on the host and sign in, or set GEMINI_API_KEY; then try again.",
-    "missing-binary": "Install it with `npm install -g @google/gemini-cli`, or set "
-    "[engines.gemini] path.",
+    "auth": to_say("Run `gemini` on the host and sign in, or set GEMINI_API_KEY; then try again."),
+    "missing-binary": to_say(
+        "Install it with `npm install -g @google/gemini-cli`, or set [engines.gemini] path."
+    ),
 }
 
 

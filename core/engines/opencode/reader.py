@@ -23,12 +23,16 @@ from core.streams import (
     text_of,
 )
 from core.streams.cuts import MAX_LINE_CHARS
+from core.tongue import to_say
 
 FIXES: dict[OutcomeKind, str] = {
-    "auth": "Run `opencode auth login` on the host, then try again.",
-    "bad-model": "Set [engines.opencode] model as provider/model; `opencode models` lists them.",
-    "missing-binary": "Install it with `npm install -g opencode-ai`, or set "
-    "[engines.opencode] path.",
+    "auth": to_say("Run `opencode auth login` on the host, then try again."),
+    "bad-model": to_say(
+        "Set [engines.opencode] model as provider/model; `opencode models` lists them."
+    ),
+    "missing-binary": to_say(
+        "Install it with `npm install -g opencode-ai`, or set [engines.opencode] path."
+    ),
 }
 
 
