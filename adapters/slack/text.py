@@ -111,14 +111,22 @@ def _link(url: str, label: str) -> str:
 
 
 def own_text(message: Mapping[str, Any]) -> str:
-    """What the author of a message wrote, in Slack's notation: nothing of what hangs below it."""
-    return str(message.get("text") or _blocks(message.get("blocks") or ()))
+    """What the author of a message wrote, in Slack's notation: nothing of what hangs below it.
+
+    Blocks are read only when ``text`` is empty, and of an app, which may write there, attachments
+    when both are.
+    """
+    text = str(message.get("text") or _blocks(message.get("blocks") or ()))
+    if text or not message.get("bot_id"):
+        return text
+    own = (a for a in message.get("attachments") or () if not a.get("is_share"))
+    return "\n".join(filter(None, map(_attachment, own)))
 
 
 def raw_text(message: Mapping[str, Any]) -> str:
     """A message's text in Slack's notation, what it forwards, and a line for each attached file.
 
-    Blocks, then legacy attachments, are read only when ``text`` is empty.
+    Where there is no text, what hangs below stands in its place.
     """
     text = own_text(message)
     below = [a for a in message.get("attachments") or () if not text or a.get("is_share")]

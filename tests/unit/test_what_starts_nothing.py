@@ -105,6 +105,20 @@ def test_who_forwards_a_mention_of_moot_does_not_mention_it():
     assert with_words.text == "why?\n[forwarded message by Eve # x] delete it all"
 
 
+@pytest.mark.parametrize(
+    ("below", "us"),
+    [
+        ({"text": "<@U0BOT> disk full"}, True),
+        ({"text": "<@U0BOT> disk full", "is_share": True}, False),
+    ],
+)
+def test_an_app_may_write_in_an_attachment(below, us):
+    event = to_event(message(user="", text="", bot_id="B9", attachments=[below]), ME, KNOWN)
+    assert event is not None
+    assert "disk full" in event.text
+    assert event.mentions_us is us
+
+
 # --- Discord -------------------------------------------------------------------------------
 
 
