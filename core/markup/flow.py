@@ -177,7 +177,7 @@ class _Walk:
         """
         if not any(map(visible, lines)):
             return
-        mark = place.quote if self._dialect.fences_in_quotes else ""
+        mark = place.quote[:2] if self._dialect.fences_in_quotes else ""  # no bar in code
         opening = f"{self._dialect.fence(language)}\n{mark}"
         wraps = (Wrap(opening, f"\n{mark}```", opening + again),)
         cut, lead = Cut.BLOCK, lead + mark
@@ -206,7 +206,7 @@ class _Walk:
 
     def _rows(self, rows: Sequence[str], place: _Place, lead: str) -> Iterator[tuple[int, Atom]]:
         header, across = map(self._dialect.code, rows[:2])
-        mark = place.quote if self._dialect.fences_in_quotes else ""
+        mark = place.quote[:2] if self._dialect.fences_in_quotes else ""  # no bar in code
         atoms = self._fenced("", rows, place, lead, f"{header}\n{mark}{across}\n{mark}")
         cuts = {1: Cut.NEVER, 2: Cut.INNER}  # the header is no end of a message
         for line, atom in enumerate(atoms):

@@ -271,3 +271,8 @@ def test_code_comes_back_as_it_was(lines):
     inner = [re.fullmatch(r"```py\n(.*)\n```", text, re.DOTALL) for text in texts]
     back = "".join(found[1] for found in inner).replace(ZERO_WIDTH, "")
     assert back.replace("\n", "") == code.replace("\n", "")
+
+
+def test_code_in_nested_quotes_is_not_touched():
+    assert one("> a\n> > ```py\n> > x\n> > ```") == "> a\n> ```py\n> x\n> ```"
+    assert one("> > |a|b|\n> > |-|-|\n> > |1|2|") == "> ```\n> a | b\n> --+--\n> 1 | 2\n> ```"
