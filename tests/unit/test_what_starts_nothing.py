@@ -14,17 +14,53 @@ from tests.unit.test_discord_events import Sketch
 from tests.unit.test_slack_events import KNOWN, ME, message
 
 # https://docs.slack.dev/reference/events/message#subtypes, and those seen elsewhere.
-SLACK_NOTICES = (
-    "assistant_app_thread bot_add bot_disable bot_enable bot_remove channel_archive "
-    "channel_canvas_updated channel_convert_to_private channel_convert_to_public channel_join "
-    "channel_leave channel_name channel_posting_permissions channel_purpose channel_topic "
-    "channel_unarchive document_comment_root document_mention ekm_access_denied file_comment "
-    "file_mention group_archive group_join group_leave group_name group_posting_permissions "
-    "group_purpose group_topic group_unarchive huddle_thread joiner_notification "
-    "joiner_notification_for_inviter message_replied pinned_item reminder_add reminder_delete "
-    "reply_broadcast sh_room_created sh_room_shared slackbot_response tabbed_canvas_updated "
-    "tombstone unpinned_item list_record_comment something_new"
-).split()
+SLACK_NOTICES = [
+    "assistant_app_thread",
+    "bot_add",
+    "bot_disable",
+    "bot_enable",
+    "bot_remove",
+    "channel_archive",
+    "channel_canvas_updated",
+    "channel_convert_to_private",
+    "channel_convert_to_public",
+    "channel_join",
+    "channel_leave",
+    "channel_name",
+    "channel_posting_permissions",
+    "channel_purpose",
+    "channel_topic",
+    "channel_unarchive",
+    "document_comment_root",
+    "document_mention",
+    "ekm_access_denied",
+    "file_comment",
+    "file_mention",
+    "group_archive",
+    "group_join",
+    "group_leave",
+    "group_name",
+    "group_posting_permissions",
+    "group_purpose",
+    "group_topic",
+    "group_unarchive",
+    "huddle_thread",
+    "joiner_notification",
+    "joiner_notification_for_inviter",
+    "message_replied",
+    "pinned_item",
+    "reminder_add",
+    "reminder_delete",
+    "reply_broadcast",
+    "sh_room_created",
+    "sh_room_shared",
+    "slackbot_response",
+    "tabbed_canvas_updated",
+    "tombstone",
+    "unpinned_item",
+    "list_record_comment",
+    "something_new",
+]
 
 
 @pytest.mark.parametrize("kind", ["message", "app_mention"])
