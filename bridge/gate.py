@@ -25,6 +25,7 @@ log = structlog.get_logger()
 _TELL_THEMSELVES = frozenset(
     ("ask", "roundtable", "stop", "retry", "anyway", "other", "go", "next", "allow", "deny")
 ) | frozenset(("answer", "req", "revoke", "forget", "form"))
+_PERSON = "person "
 _PRIVATE = ("command", "button", "form", "shortcut", "home")
 """Kinds of events whose reply only the one who acts sees."""
 
@@ -101,8 +102,9 @@ class Gate:
         acts = self._acts
         event = acts.event
         known = messages.find_conversation(event.key)
-        # Whoever had themselves forgotten is not named by that very act.
-        hidden = outcome == "done" and target == f"person {acts.person}"
+        # Whoever is forgotten, by themselves or by others, is not named by that very act.
+        forgotten = target.removeprefix(_PERSON) if target.startswith(_PERSON) else ""
+        hidden = forgotten == acts.person
         person = deeds.hidden_key(acts.person) if hidden else acts.person
         role = acts.door.role(event.author, event.key)
         return deeds.Deed(
@@ -113,7 +115,7 @@ class Gate:
             verb=short(verb),
             outcome=outcome,
             via=event.kind,
-            target=f"person {person}" if hidden else target,
+            target=f"{_PERSON}{deeds.hidden_key(forgotten)}" if forgotten else target,
             chat=event.key.chat,
             space=event.key.space,
             channel=event.key.channel,

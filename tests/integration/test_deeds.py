@@ -13,7 +13,7 @@ from bridge.access import Door
 from bridge.intake import Intake
 from bridge.often import Counter, Often
 from core.model import Author
-from core.records import deeds, forgetting
+from core.records import deeds
 from core.records.tables import DeedRow, MetaRow, TurnRow
 from core.records.thread import Records
 from tests.integration.test_intake import EVE, KIM, LEE, POLICY, House
@@ -133,7 +133,15 @@ async def test_who_is_forgotten_is_not_named_any_more(house: Watched) -> None:
     assert key == await house.records.do(deeds.hidden_key, "slack:U1")
     await house.records.do(lambda: MetaRow.delete().where(MetaRow.name == "audit-secret").execute())
     assert key != await house.records.do(deeds.hidden_key, "slack:U1")  # no plain hash of the id
-    await house.records.do(forgetting.forget_person, "slack:U2", 9.0, 9.0)  # who did nothing
+
+
+async def test_who_is_forgotten_by_an_approver_is_not_named_by_that_either(house: Watched) -> None:
+    await house.say("why?", mention=True)
+    await house.act("button", "forget:person:slack:U1", event_id="e2", who=LEE)
+    rows = await house.records.do(deeds.find, deeds.Wanted())
+    assert [(row.name, row.verb) for row in rows] == [("Lee", "forget"), ("", "ask")]
+    assert rows[0].target == f"person {rows[1].person}"
+    assert "U1" not in repr(rows)
 
 
 async def test_old_lines_go(house: Watched) -> None:
