@@ -8,6 +8,7 @@ had (an older workspace, a missing right), that is remembered until the next sta
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 
 import structlog
 
@@ -18,6 +19,7 @@ from core.model import ConversationKey, Post
 log = structlog.get_logger()
 
 STREAM_S = 240.0
+THREADS_MAX = 1_000
 STREAM_CHARS = 10_000  # of the 12,000 that Slack takes in one call
 OVER = frozenset(("message_not_in_streaming_state", "message_not_found"))
 # About the workspace or the app: it is the same everywhere.
@@ -50,11 +52,11 @@ class Growing:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._nowhere = False
-        self._not_in: set[str] = set()
+        self._not_in: OrderedDict[tuple[str, str], None] = OrderedDict()  # threads
 
     def may_be_in(self, key: ConversationKey) -> bool:
         """Whether there may be one in this thread, as far as is known."""
-        return bool(key.root) and not self._nowhere and key.channel not in self._not_in
+        return bool(key.root) and not self._nowhere and (key.channel, key.root) not in self._not_in
 
     async def begin(self, key: ConversationKey, root: str, post: Post) -> str:
         """Begin one for ``post.stream``; the message's ts.
@@ -74,8 +76,9 @@ class Growing:
         except ChatRefused as refused:
             if refused.code in NOWHERE:
                 self._nowhere = True
-            else:
-                self._not_in.add(key.channel)
+            self._not_in[key.channel, key.root] = None
+            while len(self._not_in) > THREADS_MAX:
+                self._not_in.popitem(last=False)
             log.info("slack.no_streams", code=refused.code, anywhere=self._nowhere)
             raise ChatRefused(str(refused), refused.code) from refused  # the place is not closed
         except ChatBusy as busy:  # what is behind it must not wait

@@ -86,8 +86,8 @@ async def test_where_slack_has_none_that_is_remembered_everywhere(slack, chat, c
     assert not chat.streams_in(at("1.0", DEV))
 
 
-async def test_a_channel_that_takes_none_is_remembered_alone(slack, chat):
-    slack.api.streams.refused = "channel_type_not_supported"
+async def test_a_thread_that_takes_none_is_remembered_alone(slack, chat):
+    slack.api.streams.refused = "user_not_found"
     key = at(await slack.say("q"))
     with pytest.raises(ChatRefused):
         await chat.post(key, begins())
