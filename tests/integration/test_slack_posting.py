@@ -252,7 +252,7 @@ async def test_a_channel_without_us(slack, chat) -> None:
 
 
 @pytest.mark.parametrize("code", ["invalid_blocks", "msg_blocks_too_long", "msg_too_long"])
-async def test_a_refused_layout_is_sent_again_as_plain_text(slack, chat, code) -> None:
+async def test_c015_a_refused_layout_is_sent_again_as_plain_text(slack, chat, code) -> None:
     root = await slack.say("q")
     slack.refuse("chat.postMessage", code)
     with structlog.testing.capture_logs() as logs:
