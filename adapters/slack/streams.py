@@ -64,14 +64,15 @@ class Growing:
         Raises:
             ChatRefused: there are none, here or anywhere; as ``Api.call`` for the rest.
         """
-        for_whom = {"recipient_user_id": post.stream, "recipient_team_id": key.space}
+        direct = key.channel.startswith("D")
         try:
             answer = await self._api.call(
                 "chat.startStream",
                 channel=key.channel,
                 thread_ts=root,
                 markdown_text=f"{harmless(post.text)}\n\n",
-                **({} if key.channel.startswith("D") else for_whom),
+                recipient_user_id=None if direct else post.stream,
+                recipient_team_id=None if direct else key.space,
             )
         except ChatRefused as refused:
             if refused.code in NOWHERE:
