@@ -71,11 +71,14 @@ class Made:
     shown: str
     files: tuple[OutFile, ...] = ()
     left: tuple[Left, ...] = ()
+    per_post: int = 10
 
     @property
-    def empty(self) -> bool:
-        """Whether there is nothing beside the words."""
-        return not (self.files or self.left)
+    def posts(self) -> tuple[tuple[OutFile, ...], ...]:
+        """The files by the posts that they go with; the first is the answer's."""
+        each = max(self.per_post, 1)
+        found = tuple(self.files[at : at + each] for at in range(0, len(self.files), each))
+        return found or ((),)
 
 
 @dataclass(slots=True)

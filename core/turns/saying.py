@@ -82,12 +82,16 @@ class Say:
         label = label_of(self.closing.turn, self.closing.seat, self.closing.step.round)
         made = self.closing.made
         shown = made.shown if made and visible else visible
-        if made and made.files and not shown:
-            shown = "📎 " + ", ".join(f"`{file.name}`" for file in made.files)
+        first, *more = made.posts if made else ((),)
+        shown = shown or _names(first)
         texts = self._spoken(shown, label) if shown else ()
         if texts:
             controls = self._controls() if last else ()
-            self._post("answer", texts, controls, files=made.files if made else ())
+            self._post("answer", texts, () if more else controls, files=first)
+            for number, files in enumerate(more, 1):
+                names = self.voice(self.conversation.key.chat, _names(files), label)
+                below = controls if number == len(more) else ()
+                self._post("answer", names, below, files=files, fresh=True)
         elif expected:
             seat, outcome = self.closing.seat, self.closing.outcome
             why = say("{engine} ended without saying anything.", engine=seat.engine)
@@ -167,12 +171,13 @@ class Say:
         *,
         files: Sequence[OutFile] = (),
         staying: Sequence[OutFile] = (),
+        fresh: bool = False,
     ) -> None:
         outbox.add_post(
             self.conversation.id,
             kind,
             texts,
-            live=self._live() if kind == "answer" else None,
+            live=self._live() if kind == "answer" and not fresh else None,
             buttons=buttons,
             files=files,
             staying=staying,
@@ -186,6 +191,10 @@ class Say:
         """The row of the message that shows the answer, where it may stay as the answer."""
         shown = self.closing.shown
         return shown if shown and not self.later and live.may_stay(shown, self.now) else None
+
+
+def _names(files: Sequence[OutFile]) -> str:
+    return "📎 " + ", ".join(f"`{file.name}`" for file in files) if files else ""
 
 
 def of_seat(seat: Participant, told: str) -> str:

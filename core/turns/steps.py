@@ -235,11 +235,10 @@ class Table:
         if terms is None or outcome.kind not in ("answered", "empty"):
             return None
         takes = self.house.limits(self.conversation.key.chat)
-        terms = replace(terms, max_files=min(terms.max_files, takes.files))
-        visible = visible_of(outcome.text)
-        return await asyncio.to_thread(
-            gather_made, visible, scratch, run_id, terms, takes.file_bytes
+        made = await asyncio.to_thread(
+            gather_made, visible_of(outcome.text), scratch, run_id, terms, takes.file_bytes
         )
+        return replace(made, per_post=takes.files)
 
     async def _packed(
         self, request: PackRequest, facts: PackFacts, there: Sequence[Kept], scratch: Path

@@ -256,3 +256,9 @@ async def test_an_answer_that_is_erased_takes_its_files_along(tmp_path) -> None:
         row = await records.do(lambda: RunRow.get_by_id(run))
         await records.do(outbox_texts.forget_run, row, here.conversation.id)
         assert await records.do(out_files.needed, NOW) == frozenset()
+
+
+def test_files_are_shared_out_among_posts() -> None:
+    files = tuple(OutFile(str(n), Path(str(n)), 1) for n in range(5))
+    assert [len(part) for part in Made("", files, per_post=2).posts] == [2, 2, 1]
+    assert Made("", ()).posts == ((),)
