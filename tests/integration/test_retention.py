@@ -151,7 +151,8 @@ async def test_each_channel_as_it_is_set_and_never_without_a_setting(records: Re
 def test_a_history_brings_nothing_that_is_too_old() -> None:
     key = ConversationKey("slack", "T1", "C1", "1.0")
     said = (Said("1", KIM, "long ago", 5.0),)
-    assert still_kept(lambda _key: 90, key, said) == ()
+    (known,) = still_kept(lambda _key: 90, key, said)
+    assert (known.text, known.gone) == ("", True)  # that there was something, and no more
     assert still_kept(lambda _key: 0, key, said) == said
     assert still_kept(None, key, said) == said
 
