@@ -129,9 +129,7 @@ class Chat(Protocol):
         """
         ...
 
-    async def checks(
-        self, channels: Sequence[str] = (), people: Sequence[str] = ()
-    ) -> list[Check]:
+    async def checks(self, channels: Sequence[str] = (), people: Sequence[str] = ()) -> list[Check]:
         """What ``moot doctor`` asks of this platform: tokens, kinds, scopes, intents.
 
         ``channels`` are ids that the settings name: Moot must be able to hear and speak in each.

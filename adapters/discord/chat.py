@@ -207,9 +207,7 @@ class DiscordChat:
             raise ChatBusy(1.0, "not connected to Discord")
         return self._poster
 
-    async def checks(
-        self, channels: Sequence[str] = (), people: Sequence[str] = ()
-    ) -> list[Check]:
+    async def checks(self, channels: Sequence[str] = (), people: Sequence[str] = ()) -> list[Check]:
         """See ``Chat.checks``. Signs in for itself, so it works whether or not ``run`` does."""
         try:
             async with MootClient() as client, answered(DOCTOR_S):

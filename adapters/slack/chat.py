@@ -356,9 +356,7 @@ class SlackChat:
         """See :meth:`core.ports.Chat.direct`; Slack takes a person's id for a channel's."""
         return ConversationKey("slack", (await self._who()).team_id, person, "")
 
-    async def checks(
-        self, channels: Sequence[str] = (), people: Sequence[str] = ()
-    ) -> list[Check]:
+    async def checks(self, channels: Sequence[str] = (), people: Sequence[str] = ()) -> list[Check]:
         """See :meth:`core.ports.Chat.checks`."""
         return await doctor.checks(self._config, self._api, channels, people)
 
