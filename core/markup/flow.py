@@ -40,6 +40,7 @@ _DEEPEST_INDENT = 6
 _LONGEST_QUOTE = 8
 # Columns that a chat shows without wrapping; wider tables are lists.
 _WIDEST_TABLE = 110
+_LONGEST_HEADER = 300  # with the line below it, that a table has again in another message
 
 
 class Dialect(Protocol):
@@ -207,7 +208,10 @@ class _Walk:
     def _rows(self, rows: Sequence[str], place: _Place, lead: str) -> Iterator[tuple[int, Atom]]:
         header, across = map(self._dialect.code, rows[:2])
         mark = place.quote[:2] if self._dialect.fences_in_quotes else ""  # no bar in code
-        atoms = self._fenced("", rows, place, lead, f"{header}\n{mark}{across}\n{mark}")
+        again = f"{header}\n{mark}{across}\n{mark}"
+        if len(again) > _LONGEST_HEADER:
+            again = ""
+        atoms = self._fenced("", rows, place, lead, again)
         cuts = {1: Cut.NEVER, 2: Cut.INNER}  # the header is no end of a message
         for line, atom in enumerate(atoms):
             yield max(line - 1, 0), atom._replace(cut=cuts.get(line, atom.cut))
@@ -293,9 +297,7 @@ class _Walk:
         if run.kind == "link":
             words = run.text if run.text == run.url else f"{run.text} ({run.url})"
             return self._dialect.literal(words)
-        if run.kind == "moment":
-            return self._dialect.literal(run.text)
-        return self._dialect.code(run.text) if run.kind == "code" else ""
+        return self._dialect.literal(run.text) if run.kind in ("moment", "code") else ""
 
     def _styled(
         self,

@@ -317,8 +317,11 @@ def _fitting(atom: Atom, known: tuple[Wrap, ...], room: int, unit: Unit) -> Iter
             yield from _fitting(word, known, room, unit)
             known = word.wraps
         return
-    if around > room // 2:  # its wraps leave no room for anything: plain text then
-        atom = atom._replace(wraps=(), start="")
+    if around > room // 2:
+        # Its wraps leave no room for anything: without what opens them again, or none at all.
+        wraps = tuple(Wrap(wrap.open, wrap.close) for wrap in atom.wraps)
+        kept = sum(unit.size(wrap.open + wrap.close) for wrap in wraps) <= room // 2
+        atom = atom._replace(wraps=wraps if kept else (), start="")
     first = True
     for text, cut in _chunks(atom.spare or atom.text, room, unit):
         yield (

@@ -276,3 +276,13 @@ def test_code_comes_back_as_it_was(lines):
 def test_code_in_nested_quotes_is_not_touched():
     assert one("> a\n> > ```py\n> > x\n> > ```") == "> a\n> ```py\n> x\n> ```"
     assert one("> > |a|b|\n> > |-|-|\n> > |1|2|") == "> ```\n> a | b\n> --+--\n> 1 | 2\n> ```"
+
+
+@pytest.mark.parametrize("limit", [100, MAX_UNITS])
+def test_a_header_without_an_end_leaves_no_row_unfenced(limit):
+    header = "h" + "\u0301" * 3000
+    texts = render(f"|{header}|b|\n|-|-|\n|@everyone|{'@everyone ' * 9}|\n|x|y|", limit=limit)
+    for text in texts:
+        assert utf16_units(text) <= limit
+        assert "@everyone" not in re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert sum(text.count("@everyone") for text in texts) == 10
