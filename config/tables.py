@@ -308,6 +308,17 @@ class ChatSettings(Section):
     footer: bool
     file_over_lines: int = Field(ge=0)
 
+    @field_validator("languages")
+    @classmethod
+    def _spaces(cls, value: dict[str, Language]) -> dict[str, Language]:
+        for name in value:
+            if name == "*" or not CHANNEL.fullmatch(name):
+                raise ValueError(
+                    f'{name!r} is no workspace or server; use "slack:T123" or "discord:GUILD_ID": '
+                    "ids, not names ([chat] language is everybody's)"
+                )
+        return value
+
 
 class Channel(Section):
     permission: Permission | None = None

@@ -12,7 +12,7 @@ import pytest
 from bridge.arrivals import bare_word
 from bridge.commands import Names, parse, typed_command
 from bridge.languages import Language, Languages, parse_language
-from config.settings import load_settings
+from config.settings import SettingsError, load_settings
 from core.errors import BadInput
 from core.model import ConversationKey
 from core.tongue import speaking
@@ -33,6 +33,14 @@ def test_a_channels_own_comes_before_its_workspaces_before_everybodys(tmp_path, 
     assert languages.at("slack", "T1", "C1") == "ko"
     assert languages.at("slack", "T1", "") == "en", "a person's own page"
     assert languages.of_key(ConversationKey("slack", "T2", "C9", "1")) == "ko"
+
+
+@pytest.mark.parametrize("entry", ['"acme" = "ko"', '"*" = "ko"', '"slack:T1" = "kr"'])
+def test_a_workspace_is_named_by_its_id_and_a_language_by_its_letters(tmp_path, entry):
+    path = tmp_path / "moot.toml"
+    path.write_text(f"[chat.languages]\n{entry}\n")
+    with pytest.raises(SettingsError, match=r"\[chat\] languages"):
+        load_settings(path)
 
 
 def test_what_was_chosen_comes_first_until_it_is_given_back():
