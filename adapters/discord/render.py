@@ -23,6 +23,8 @@ _SPECIAL = re.compile(
     r"|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|<(?=[@#:]|a:\w|t:-?\d|id:\w|/[^<>\n]*:\d)|(?<=\])\("
 )
 _MENTION = re.compile(r"@(?=everyone|here|[!&]?\d)")
+_LOUD = re.compile("@(?=everyone|here)")
+_PATH = re.compile(r"[a-z]+://[^/]*/", re.IGNORECASE)
 _AT_LINE_START = re.compile(r"(?:#{1,3}|-#|>|>>>|[-+])$")
 _NUMBER = re.compile(r"\d+[.)]$")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+\-.#]+$")
@@ -78,8 +80,10 @@ class _DiscordMarkdown:
             address = url.removeprefix("mailto:")
             shown = label.removeprefix("mailto:")
             return escape(shown if shown == address else f"{label} ({address})")
+        bare = label == url
+        url = _quiet(url)
         target = f"<{url}>"
-        if label == url:
+        if bare:
             return target
         if "://" in label or misleading(label, url):  # Discord makes no link of the first
             return f"{escape(label)} ({target})"
@@ -105,3 +109,9 @@ class _DiscordMarkdown:
     def edge(self, outside: str) -> str:
         """Only asterisks next to asterisks are read wrongly."""
         return _EDGE if outside == "*" else ""
+
+
+def _quiet(url: str) -> str:
+    """The address without a mention in its path; a host may be ``me@here.test``."""
+    found = _PATH.match(url)
+    return url if found is None else found.group() + _LOUD.sub("%40", url[found.end() :])

@@ -286,3 +286,9 @@ def test_a_header_without_an_end_leaves_no_row_unfenced(limit):
         assert utf16_units(text) <= limit
         assert "@everyone" not in re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     assert sum(text.count("@everyone") for text in texts) == 10
+
+
+def test_no_address_holds_a_mention():
+    assert one("https://ex.test/x@everyone [a](https://ex.test/@here) https://ex.test/p@1.2") == (
+        "<https://ex.test/x%40everyone> [a](https://ex.test/%40here) <https://ex.test/p@1.2>"
+    )
