@@ -285,7 +285,7 @@ class Person:
         data = {"id": command["id"], "name": name, "type": 1, "options": [given]}
         asked = self._interact(InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, place.id, data)
         await self._world.until(
-            lambda: asked.record.autocomplete_choices is not None, 5, "what is offered"
+            lambda: asked.record.autocomplete_choices is not None, 30, "what is offered"
         )
         return [str(one["value"]) for one in asked.record.autocomplete_choices or ()]
 
