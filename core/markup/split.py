@@ -317,7 +317,9 @@ def _fitting(atom: Atom, known: tuple[Wrap, ...], room: int, unit: Unit) -> Iter
             yield from _fitting(word, known, room, unit)
             known = word.wraps
         return
-    if around > room // 2:
+    # Cut into pieces, it has its wraps opened again in each message.
+    again = sum(unit.size(wrap.again) - unit.size(wrap.open) for wrap in atom.wraps)
+    if max(around, around + again) > room // 2:
         # Its wraps leave no room for anything: without what opens them again, or none at all.
         wraps = tuple(Wrap(wrap.open, wrap.close) for wrap in atom.wraps)
         kept = sum(unit.size(wrap.open + wrap.close) for wrap in wraps) <= room // 2

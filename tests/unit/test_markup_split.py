@@ -199,3 +199,13 @@ def test_a_part_that_a_cut_tears_is_told():
     torn = [mark.torn for piece in made for mark in piece.marks]
     assert torn == [True] * len(made)
     assert len(made) > 2
+
+
+def test_an_overlong_header_does_not_push_what_follows_over_the_limit():
+    """A fence that begins with its header again: also where the header itself had to be cut."""
+    header = "h" * 150
+    fence = Wrap("```\n", "\n```", f"```\n{header}\n")
+    rows = [Atom(text, "\n", cut=Cut.LINE, wraps=(fence,)) for text in (header, "r" * 90, "s")]
+    messages = split(rows, Limit(100, Unit.BYTES))
+    assert all(len(message) <= 100 and message.count("```") == 2 for message in messages)
+    assert ["".join(messages).count(letter) for letter in "hrs"] == [150, 90, 1]
