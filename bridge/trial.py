@@ -21,7 +21,7 @@ from config.settings import Settings
 from core.engines.process import adopt_orphans
 from core.model import Author, ConversationKey
 from core.records import turns
-from core.tongue import say, to_say
+from core.tongue import say, speaking, to_say
 
 log = structlog.get_logger()
 
@@ -42,7 +42,7 @@ async def open_room(settings: Settings) -> int:
     async with room, running(settings, [chat], owners=OWNER) as moot:
         listening = asyncio.create_task(chat.run(moot.intake.accept, _ready))
         try:
-            app = RoomApp(room, chat, lambda channel: banner(moot, channel, chat.me))
+            app = RoomApp(room, chat, lambda channel: _said(moot, channel, chat.me))
             # The terminal is given back whole, also when the window is closed or we are ended.
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, app.exit)
@@ -98,6 +98,11 @@ async def settled(moot: Moot, root: str) -> tuple[str, ...]:
         await asyncio.sleep(0.05)
     await moot.delivery.settled()
     return states
+
+
+def _said(moot: Moot, channel: str, author: Author) -> tuple[str, ...]:
+    with speaking(moot.intake.policy.languages.at(CHAT, SPACE, channel)):
+        return banner(moot, channel, author)
 
 
 def banner(moot: Moot, channel: str, author: Author) -> tuple[str, ...]:

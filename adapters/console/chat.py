@@ -31,6 +31,7 @@ from core.model import (
     Said,
 )
 from core.ports import Accept
+from core.tongue import say, speaking_at, to_say
 
 log = structlog.get_logger(__name__)
 
@@ -124,14 +125,14 @@ class ConsoleChat:
             except Exception as error:  # the room must go on; the event comes again or is answered
                 log.exception("console.not_taken", event_id=arrival.event.event_id)
                 if arrival.message is None:
-                    why = (
-                        f"⚠️ That did not work: {type(error).__name__}. Try again; the log has more."
-                    )
-                    reply = Reply(why)
+                    with speaking_at(arrival.event.key):
+                        text = to_say("⚠️ That did not work: {name}. Try again; the log has more.")
+                        reply = Reply(say(text, name=type(error).__name__))
                     break
                 if pause_s == FIRST_PAUSE_S:
-                    say = "⚠️ Your message could not be taken in yet; Moot keeps trying."
-                    self._whisper(arrival.event, Reply(say))
+                    with speaking_at(arrival.event.key):
+                        text = say("⚠️ Your message could not be taken in yet; Moot keeps trying.")
+                    self._whisper(arrival.event, Reply(text))
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
         if reply is not None:

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import Button as PushButton
 from textual.widgets import Footer, Markdown, OptionList, Static
 
-from adapters.console.chat import ConsoleChat, Whisper
+from adapters.console.chat import CHAT, SPACE, ConsoleChat, Whisper
 from adapters.console.ledger import FIRST_CHANNEL, Change, RoomMessage
 from adapters.console.look import DAY, NIGHT, STYLE
 from adapters.console.render import one_line
@@ -33,10 +33,11 @@ from adapters.console.widgets import (
 from core.errors import BadInput
 from core.markup.links import is_web
 from core.model import Reply
+from core.tongue import language_at, say, speaking, to_say
 
 PAGE = 40  # messages of a thread shown at first, and more each time one asks for earlier ones
-_ASK = "Ask something (opens a new thread)"
-_REPLY = "Reply in this thread"
+_ASK = to_say("Ask something (opens a new thread)")
+_REPLY = to_say("Reply in this thread")
 
 KEYS = """\
 **In this room**
@@ -330,7 +331,8 @@ class RoomApp(App[None]):
         self._unread.discard(root)
         composer.load_text(self._drafts.pop((channel, root), ""))
         composer.move_cursor(composer.document.end)
-        composer.placeholder = _REPLY if root else _ASK
+        with speaking(language_at(CHAT, SPACE, self._channel)):
+            composer.placeholder = say(_REPLY if root else _ASK)
         await self._fill()
         self._list()
         self._messages.anchor()
