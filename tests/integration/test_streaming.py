@@ -23,9 +23,11 @@ from core.records import erasure, live, outbox
 from core.records.tables import OutboxRow, RunRow
 from tests.integration.parlour import Parlour, parlour
 
+KEY = ConversationKey("slack", "T1", "C1", "1.0")
 Trouble = Callable[[str, Post], Awaitable[None] | None]
 WORDS = " ".join(f"word{n}" for n in range(60))
-SPEAK = f'@@rehearse pace=0.1 text="{WORDS} the end"@@'
+TEXT = f'text="{WORDS} the end"'
+SPEAK = f"@@rehearse pace=0.05 until=go {TEXT}@@"  # waits in the middle: see Scene.ask
 
 
 @dataclass
@@ -124,9 +126,20 @@ class Scene:
     delivery: Delivery
     status: StatusMessages
 
-    async def ask(self, prompt: str = SPEAK) -> str:
-        """A question, until everything that came of it is posted."""
-        state = await self.room.ask(prompt)
+    async def ask(
+        self, prompt: str = SPEAK, meanwhile: Callable[[], Awaitable[object]] | None = None
+    ) -> str:
+        """A question, until everything that came of it is posted.
+
+        It speaks on once its first words are seen, and ``meanwhile`` is done.
+        """
+        asked = asyncio.create_task(self.room.ask(prompt))
+        if "until=go" in prompt:
+            await self.until(lambda: any("word0" in text for text in self.paper.seen))
+            if meanwhile:
+                await meanwhile()
+            (Path(self.room.house.project_of(KEY).path) / "go").touch()
+        state = await asked
         self.delivery.wake()
         async with asyncio.timeout(30):
             await self.delivery.settled()
@@ -186,7 +199,7 @@ async def test_the_message_that_shows_the_answer_becomes_it(tmp_path):
         assert await scene.ask() == "done"
     [answer] = scene.paper.messages.values()
     growing = [post for post in answer.versions if "word0" in post.text]
-    assert len(growing) > 3
+    assert len(growing) > 1
     assert all(post.buttons and "is working" in post.text for post in growing[:-1])
     assert growing[-1].text.endswith("the end")
     assert not growing[-1].buttons
@@ -204,17 +217,14 @@ async def test_what_took_long_is_a_new_message(tmp_path, monkeypatch):
 
 async def test_below_something_newer_the_answer_is_a_new_message(tmp_path):
     async with playing(tmp_path, Paper()) as scene:
-        asked = asyncio.create_task(scene.ask())
-        await scene.until(lambda: any("word0" in text for text in scene.paper.seen))
-        await scene.room.say("meanwhile")
-        await asked
+        await scene.ask(meanwhile=lambda: scene.room.say("meanwhile"))
         status, answer = scene.paper.messages.values()
         assert (status.gone, len(answer.versions)) == (True, 1)
 
 
 async def test_without_streaming_nothing_is_shown_before_the_answer(tmp_path):
     async with playing(tmp_path, Paper(), stream=False) as scene:
-        await scene.ask()
+        await scene.ask(f"@@rehearse pace=0.05 {TEXT}@@")
         assert [text for text in scene.paper.seen if "word0" in text] == scene.paper.standing
 
 
@@ -355,7 +365,7 @@ async def test_an_answer_that_is_erased_before_it_is_posted_takes_the_message_al
 
     paper.trouble = trouble
     async with playing(tmp_path, paper) as scene:
-        await scene.room.ask(SPEAK)
+        await scene.room.ask(SPEAK.replace("until=go", ""))
 
         def forget() -> None:
             run = RunRow.select().first()
@@ -385,9 +395,9 @@ async def test_a_growing_message_becomes_the_answer(tmp_path):
 
 async def test_it_goes_on_in_a_new_message_when_it_has_grown_for_long(tmp_path):
     paper = Growing()
-    paper.stream_s = 0.4
+    paper.stream_s = 0.1
     async with playing(tmp_path, paper) as scene:
-        await scene.ask()
+        await scene.ask(SPEAK.replace("0.05", "0.3"))
         kinds = [row.kind for row in await scene.rows(op="post")]
         assert kinds.count("live") > 1
         [answer] = paper.standing
@@ -398,9 +408,9 @@ async def test_it_goes_on_in_a_new_message_when_it_has_grown_for_long(tmp_path):
 
 
 async def test_one_that_the_platform_ended_early_is_gone_on_with(tmp_path):
-    paper = Growing(lasts=2)
+    paper = Growing(lasts=1)
     async with playing(tmp_path, paper) as scene:
-        await scene.ask()
+        await scene.ask(SPEAK.replace("0.05", "0.3"))
         assert [row.kind for row in await scene.rows(op="post")].count("live") > 1
         [answer] = paper.standing
         assert answer.endswith("the end")
@@ -419,12 +429,12 @@ async def test_one_that_a_reader_stopped_is_hushed_and_the_answer_comes(tmp_path
     paper = Growing()
 
     def trouble(act: str, _post: Post) -> None:
-        if act == "append" and paper.acts.count("append") > 2:
+        if act == "append" and paper.acts.count("append") > 1:
             raise ChatRefused("A reader has stopped it.", "stopped")
 
     paper.trouble = trouble
     async with playing(tmp_path, paper) as scene:
         assert await scene.ask() == "done"
-        assert paper.acts.count("append") == 3
+        assert paper.acts.count("append") <= 2
         [answer] = paper.standing
         assert answer.endswith("the end")

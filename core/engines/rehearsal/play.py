@@ -26,6 +26,7 @@ Directives in the prompt make it act, for tests and demonstrations::
 ``block="plan ..."``  ends the answer with that block; ``\\n`` breaks a line, ``||`` begins another
 ``sleep=3``           seconds of work before the answer
 ``pace=0.1``          seconds between the pieces of the answer
+``until=go``          stops in the middle of the answer until that file is in the folder
 ``tool="ls"``         pretends to use a tool: only the events, nothing is run
 ``write=notes.txt``   really writes that file into the folder, where the permission allows it
 ``make="a.txt: x"``   really writes that into the folder for files for people; ``||`` begins another
@@ -306,13 +307,15 @@ def make_files(named: str) -> None:
         target.write_text(text.strip().replace("\\n", "\n"), encoding="utf-8")
 
 
-def speak(answer: str, pace_s: float) -> None:
+def speak(answer: str, pace_s: float, until: str) -> None:
     """Stream the answer in pieces of some words, then give it whole."""
-    for piece in re.findall(r"(?:\S*\s*){1,6}", answer):
-        if piece:
-            say("delta", text=piece)
-            if pace_s:
-                time.sleep(pace_s)
+    pieces = [piece for piece in re.findall(r"(?:\S*\s*){1,6}", answer) if piece]
+    for number, piece in enumerate(pieces):
+        while until and 2 * number >= len(pieces) and not Path(until).exists():
+            time.sleep(0.02)
+        say("delta", text=piece)
+        if pace_s:
+            time.sleep(pace_s)
     say("message", text=answer)
 
 
@@ -401,7 +404,7 @@ def main() -> int:
     answer = "" if "silent" in order else compose(task, order, question)
     answer += "".join(f"\n\n{line}" for line in came)
     if answer:
-        speak(answer, float(order.get("pace") or 0))
+        speak(answer, float(order.get("pace") or 0), order.get("until", ""))
     chars = 1 if "dense" in order else 4  # a token
     used = {
         "input": (len(task["context"]) + len(task["prompt"])) // chars,
