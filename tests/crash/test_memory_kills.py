@@ -90,29 +90,41 @@ async def agree_again(folder: Path, known: Acknowledged) -> float:
     life = Life(folder)
     await life.records.open()
     works = [asyncio.create_task(work) for work in (life.index.run(), life.indexer.run())]
+    why = "nothing was looked at"
     try:
         async with asyncio.timeout(WITHIN_S):
-            while True:
-                texts, keywords, made, jobs = await life.records.do(stores)
-                names = {f"message:{row}" for row in texts}
-                settled = not jobs and set(texts) == keywords == made
-                try:
-                    ready = settled and (await life.index.state()).chroma == "ready"
-                    if ready and await life.index.ids() == names and await _finds_all(life, texts):
-                        break  # Chroma is told of a vector after its row is written
-                except ChromaAway:
-                    pass
+            while why := await _disagree(life):  # Chroma is told of a vector after its row
                 await asyncio.sleep(0.05)
         seconds = time.monotonic() - began
+        texts, *_ = await life.records.do(stores)
         # Words that were acknowledged are there; what was committed untold may be newer.
         assert known.texts.keys() - known.gone <= texts.keys() | await _untold(life, known)
         assert not known.gone & texts.keys()
+    except TimeoutError:
+        raise AssertionError(f"no agreement in {WITHIN_S} s: {why}") from None
     finally:
         for work in works:
             work.cancel()
         await asyncio.gather(*works, return_exceptions=True)
         await life.records.close()
     return seconds
+
+
+async def _disagree(life: Life) -> str:
+    """Which stores do not agree yet, and where; "" when all do."""
+    texts, keywords, made, jobs = await life.records.do(stores)
+    names = {f"message:{row}" for row in texts}
+    if jobs or not set(texts) == keywords == made:
+        return f"{jobs} jobs, {set(texts) ^ keywords} of keywords, {set(texts) ^ made} of vectors"
+    try:
+        state = await life.index.state()
+        if state.chroma != "ready":
+            return f"Chroma is {state}"
+        if (ids := await life.index.ids()) != names:
+            return f"Chroma has not the ids {names ^ ids}"
+        return await _not_found(life, texts)
+    except ChromaAway as away:
+        return f"Chroma is away: {away}"
 
 
 async def _untold(life: Life, known: Acknowledged) -> set[int]:
@@ -128,8 +140,8 @@ async def _untold(life: Life, known: Acknowledged) -> set[int]:
     return untold
 
 
-async def _finds_all(life: Life, texts: Collection[int]) -> bool:
-    """Whether Chroma finds some of these by the vectors that their rows have."""
+async def _not_found(life: Life, texts: Collection[int]) -> str:
+    """Which of some messages Chroma does not find by the vector that its row has; "" for none."""
 
     def vector_of(row: int) -> tuple[bytes, int] | None:
         sql = "SELECT vector, scope FROM vector WHERE kind = 'message' AND item = ?"
@@ -137,12 +149,12 @@ async def _finds_all(life: Life, texts: Collection[int]) -> bool:
 
     for row in random.Random(0).sample(sorted(texts), min(20, len(texts))):
         if (found := await life.records.do(vector_of, row)) is None:
-            return False
+            return f"the vector of {row} is gone"
         vector = np.frombuffer(found[0], "<f2").astype(np.float32)
         ids, cosines = await life.index.query(vector, [found[1]], 5)
         if cosines[0] < 0.99 or not (f"message:{row}" in ids or cosines[-1] > 0.999):
-            return False
-    return True
+            return f"message:{row} is not among {list(zip(ids, cosines, strict=True))}"
+    return ""
 
 
 @pytest.mark.timeout((WITHIN_S + 60) * KILLS + 120)
@@ -150,6 +162,7 @@ async def test_after_kill_9_all_stores_agree_again(tmp_path, capsys):
     seed = int(os.environ.get("MOOT_CRASH_SEED") or random.SystemRandom().randrange(10**6))
     dice, known = random.Random(seed), Acknowledged()
     took: list[tuple[str, float]] = []
+    print(f"MOOT_CRASH_SEED={seed}")
     for _ in range(KILLS):
         what = await live_and_die(tmp_path, dice, known)
         took.append((what, await agree_again(tmp_path, known)))
