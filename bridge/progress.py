@@ -286,9 +286,9 @@ def _doing(event: EngineEvent) -> str | None:
                 return say("looking something up")
             return f"`{name}` `{what}`" if what else f"`{name}`"
         case "tool_end" | "thinking":
-            return "thinking"
+            return say("thinking")
         case "delta" | "message":
-            return "writing"
+            return say("writing")
         case "retry" if event.name == "session":
             return say("waiting for another run that uses its session")
         case "retry" if event.name == "again":
