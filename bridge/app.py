@@ -269,6 +269,7 @@ async def running(
                     Anew(records).run(),
                     eraser.run(),
                     expiry.run(),
+                    asyncio.to_thread(languages.learn_the_others),
                     shown.run(),
                     tidying.run(),
                     shelf.run(),

@@ -110,6 +110,12 @@ class Languages:
         for language in {self.house, *self.set_for.values(), *self.chosen.values()}:
             catalogue(language)
 
+    @staticmethod
+    def learn_the_others() -> None:
+        """Read all catalogues: somebody may choose another language at any time."""
+        for language in LANGUAGES:
+            catalogue(language)
+
     def act(self, acts: Acts, intention: Language) -> Reply:
         """Show or choose the language of a channel, told in the one that holds then."""
         event = acts.event
