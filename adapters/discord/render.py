@@ -107,8 +107,8 @@ class _DiscordMarkdown:
         return mark if done is None else mark + ("☑ " if done else "☐ ")
 
     def edge(self, outside: str) -> str:
-        """Only asterisks next to asterisks are read wrongly."""
-        return _EDGE if outside == "*" else ""
+        """Only asterisks beside asterisks and ticks beside ticks are read wrongly."""
+        return _EDGE if outside and outside in "*`" else ""
 
 
 def _quiet(url: str) -> str:

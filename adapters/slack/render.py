@@ -33,8 +33,11 @@ _BULLETS = "•◦▪"
 
 
 def escape(text: str) -> str:
-    """The three characters Slack wants escaped, once; nothing in it can ping or link any more."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """The three characters Slack wants escaped, once; nothing in it can ping or link any more.
+
+    What an entity (``&#8291;``) became is cleaned here.
+    """
+    return clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def render(markdown: str, label: str = "", limit: int = MAX_BYTES) -> tuple[str, ...]:

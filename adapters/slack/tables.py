@@ -72,7 +72,7 @@ def with_table(piece: Piece) -> str:
     if characters > CELLS_MAX_CHARS:
         return piece.text
     told = json.dumps(carried, ensure_ascii=False, separators=(",", ":"))
-    return f"{piece.text}{SEPARATOR}{told}{SEPARATOR}"
+    return f"{piece.text}{SEPARATOR}{clean(told)}{SEPARATOR}"
 
 
 def _fits(mark: Mark) -> bool:

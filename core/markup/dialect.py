@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from html import unescape
 
 import regex
 from markdown_it import MarkdownIt
@@ -17,7 +16,7 @@ from markdown_it.rules_block import StateBlock, reference
 from markdown_it.rules_inline import StateInline, autolink, emphasis, strikethrough
 
 from core.markup.formulas import formula, formula_block
-from core.markup.links import may_link, safe_url
+from core.markup.links import decoded, may_link, safe_url
 from core.markup.rows import whole_rows
 from core.markup.tags import tag
 
@@ -198,8 +197,8 @@ def _dunder(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
 
 def _push_link(state: StateInline, url: str, label: str) -> None:
     """A link from raw text; entities in it are decoded as they are elsewhere in a text."""
-    state.push("link_open", "a", 1).attrs = {"href": safe_url(unescape(url))}
-    state.push("text", "", 0).content = unescape(label)
+    state.push("link_open", "a", 1).attrs = {"href": safe_url(decoded(url))}
+    state.push("text", "", 0).content = decoded(label)
     state.push("link_close", "a", -1)
 
 

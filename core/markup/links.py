@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from html import unescape
+from html.entities import html5
 from urllib.parse import urlsplit
 
 # Endings that are no file names' endings too: "setup.py" in a label is a file.
@@ -15,6 +17,7 @@ _HOST = re.compile(
 _KNOWN_SCHEME = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _ANY_SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _MOMENT = re.compile(r"moot-time:([0-9]{1,11})")
+_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _UNSAFE = re.compile(r"""[\x00-\x20"<>\\^`{|}\x7f]""")
 
 
@@ -32,6 +35,19 @@ def moment(url: str) -> int | None:
 def may_link(url: str) -> bool:
     """Whether ``[x](url)`` is a link: to a chat's reader, within a repository, or to a moment."""
     return is_web(url) or _ANY_SCHEME.match(url) is None or moment(url) is not None
+
+
+def decoded(text: str) -> str:
+    """``text`` with its HTML entities decoded, once, and only those that end in a semicolon.
+
+    Python's own also takes ``&sect`` out of ``?a=1&section=2``, as browsers do in prose.
+    """
+
+    def one(found: re.Match[str]) -> str:
+        known = found[1][0] == "#" or f"{found[1]};" in html5
+        return unescape(found.group()) if known else found.group()
+
+    return _ENTITY.sub(one, text)
 
 
 def safe_url(url: str) -> str:

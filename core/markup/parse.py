@@ -37,6 +37,8 @@ _LONGEST_LANGUAGE = 30
 _TASKS = frozenset(("[ ] ", "[x] ", "[X] "))
 _ALERTS = frozenset(("[!NOTE]", "[!TIP]", "[!IMPORTANT]", "[!WARNING]", "[!CAUTION]"))
 _ALIGN: dict[str, Align] = {"left": "left", "center": "center", "right": "right"}
+# Entities such as &#10; mean line ends that no rule of Markdown has seen.
+_LINE_ENDS = str.maketrans("\r\n", "  ")
 _PARSER = make_parser()
 
 
@@ -201,7 +203,7 @@ def _styled(token: Token, children: tuple[Inline, ...]) -> tuple[Inline, ...]:
 def _leaf(token: Token) -> tuple[Inline, ...]:
     match token.type:
         case "code_inline":
-            return (CodeSpan(token.content),)
+            return (CodeSpan(token.content.translate(_LINE_ENDS)),)
         case "softbreak" | "hardbreak":
             return (LineBreak(),)
         case "image":
@@ -209,7 +211,7 @@ def _leaf(token: Token) -> tuple[Inline, ...]:
             label = inlines(token.children or ()) or (Text(url),)
             return _link(url, label)
         case _:
-            return (Text(token.content),)
+            return (Text(token.content.translate(_LINE_ENDS)),)
 
 
 def _link(url: str, children: tuple[Inline, ...]) -> tuple[Inline, ...]:

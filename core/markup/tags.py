@@ -6,12 +6,10 @@ Only tags that format or link, and only in pairs; every other ``<T>`` is text, a
 
 from __future__ import annotations
 
-from html import unescape
-
 import regex
 from markdown_it.rules_inline import StateInline
 
-from core.markup.links import is_web, safe_url
+from core.markup.links import decoded, is_web, safe_url
 
 _TAG = regex.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]{1,10}+)(?P<rest>(?:\s[^<>]{0,400}+)?)/?>")
 _MARKS = {
@@ -108,7 +106,7 @@ def _code(state: StateInline, text: str, silent: bool) -> bool:  # noqa: FBT001
     if not text.strip() or "\n" in text or "</" in text:
         return False
     if not silent:
-        state.push("code_inline", "code", 0).content = unescape(text)
+        state.push("code_inline", "code", 0).content = decoded(text)
     return True
 
 
@@ -117,9 +115,9 @@ def _small(state: StateInline, name: str, text: str, silent: bool) -> bool:  # n
     if not text.strip() or "<" in text:
         return False
     if not silent:
-        small = unescape(text).translate(_SMALL[name])
+        small = decoded(text).translate(_SMALL[name])
         if any(letter in text and not letter.isspace() for letter in small):
-            spelt = unescape(text)
+            spelt = decoded(text)
             small = _SPELT[name] + (spelt if len(spelt) == 1 else f"({spelt})")
         state.push("text", "", 0).content = small
     return True
@@ -153,6 +151,6 @@ def _alone(state: StateInline, found: regex.Match[str], silent: bool) -> bool:  
 
 def _attributes(rest: str) -> dict[str, str]:
     return {
-        name.lower(): unescape(one or two or three).strip()
+        name.lower(): decoded(one or two or three).strip()
         for name, one, two, three in _ATTRIBUTE.findall(rest)
     }

@@ -201,3 +201,34 @@ def test_products_are_text(text):
 
 def test_emphasis_within_a_word():
     assert [type(node) for node in line("pre*fix*ed **1**st")] == [Text, Italic, Text, Bold, Text]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://ex.test/?a=1&section=2&copy=3",
+        "https://ex.test/?id=1&lt=3&not=4&para",
+        "https://ex.test/?a&sectx;b",
+    ],
+)
+def test_c008_an_address_keeps_its_parameters(address):
+    """``&sect`` in ``&section=2`` is no entity: it has no semicolon."""
+    link = (Paragraph((Link(address, (Text(address),)),)),)
+    assert parse(address) == link
+    assert parse(f"<{address}>") == link
+    assert parse(f'<a href="{address}">{address}</a>') == link
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("a&#10;# b", "a # b"),
+        ("a&#13;&#10;> b", "a  > b"),
+        ("<code>a&#x0a;b</code>", "a b"),
+        ("[a&#10;b](https://ex.test)", "a b"),
+        ('<img src="https://ex.test/i.png" alt="a\nb">', "a b"),
+    ],
+)
+def test_an_entity_begins_no_line(markdown, shown):
+    (block,) = parse(markdown)
+    assert plain(block.children) == shown

@@ -175,6 +175,9 @@ def test_lists_tasks_quotes_and_rules():
 def test_touching_marks_are_kept_apart():
     assert one("**a***b*") == f"**a**{ZERO_WIDTH}*b*"
     assert one("***both*** ~~x~~") == "***both*** ~~x~~"
+    # Together their ticks would be a fence.
+    assert one("$x_1$``a`b``") == f"`$x_1$`{ZERO_WIDTH}`` a`b ``"
+    assert one("``a`b``<kbd>c</kbd>") == f"`` a`b ``{ZERO_WIDTH}`c`"
 
 
 def test_c019_everything_added_is_counted():

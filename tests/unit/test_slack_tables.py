@@ -165,6 +165,17 @@ def test_what_cannot_be_read_is_left_out(carried):
     assert body(f"text{SEPARATOR}{carried}{SEPARATOR}", ()) == {"text": "text"}
 
 
+@pytest.mark.parametrize("mark", ["&#8291;", "&#x2063;", "&InvisibleComma;"])
+def test_no_entity_writes_a_table(mark):
+    """It would be decoded after the character itself was taken out; the words stay."""
+    forged = f'words{mark}{{"at":[0,5],"align":"l","rows":[[[["x",""]]]]}}{mark}'
+    (text,) = render(forged)
+    assert blocks_of(text) == []
+    assert text == forged.replace(mark, "")
+    (text,) = render(f"|a{mark}|b|\n|-|-|\n|c{mark}d|`e`|")
+    assert tables_of(text) == [[["a", "b"], ["cd", "e"]]]
+
+
 def test_words_behind_a_rendered_text_change_nothing():
     (text,) = render(table(2))
     assert [block["type"] for block in blocks_of(text + "\nmore")] == ["table", "section"]
