@@ -118,7 +118,7 @@ def free_at(
     """
     if not most:
         return now
-    inside = [(at, count) for at, count in asked if at > now - window_s]
+    inside = [(at, count) for at, count in asked if at + window_s > now]
     used, room = sum(count for _, count in inside), most - min(weight, most)
     ends = now
     for at, count in inside:

@@ -248,9 +248,7 @@ class Files:
             text = whole[:room]
             room -= len(text)
             left = len(whole) - len(text)
-            placed.append(
-                Brought(kept.message_id, name, got.size, file, "", text, left, got.note)
-            )
+            placed.append(Brought(kept.message_id, name, got.size, file, "", text, left, got.note))
         return tuple(placed)
 
 

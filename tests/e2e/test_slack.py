@@ -90,7 +90,7 @@ async def test_a_stranger_is_told_whom_to_add_and_a_bot_is_ignored(slack, moot):
 
     async def told():
         notes = [m.text for m in await slack.seen(by=BOB) if m.only_for == BOB]
-        return notes if notes else None
+        return notes or None
 
     [note] = await slack.wait(told, "a word for Bob alone")
     assert f"slack:{BOB}" in note

@@ -406,11 +406,8 @@ def main() -> int:
     if answer:
         speak(answer, float(order.get("pace") or 0), order.get("until", ""))
     chars = 1 if "dense" in order else 4  # a token
-    used = {
-        "input": (len(task["context"]) + len(task["prompt"])) // chars,
-        "output": len(answer) // chars,
-    }
-    say("result", ok=True, usage=used)
+    told = len(task["context"]) + len(task["prompt"])
+    say("result", ok=True, usage={"input": told // chars, "output": len(answer) // chars})
     return 0
 
 
