@@ -10,7 +10,7 @@ from bridge.doorkeeping import admits
 from bridge.duties import Role
 from bridge.languages import COMMANDS_IN
 from core.markup.measure import well_formed
-from core.model import ChatEvent, Conversation, Reply
+from core.model import ChatEvent, Conversation, Reply, Said
 from core.records import closed, heard, history, messages, places
 from core.redact import redact
 from core.tongue import say
@@ -37,7 +37,25 @@ def in_unicode(event: ChatEvent) -> ChatEvent:
     values = {name: tuple(map(well_formed, given)) for name, given in event.values.items()}
     author = replace(event.author, name=well_formed(event.author.name))
     text = well_formed(event.text)
-    return replace(event, text=text, author=author, values=values, attachments=files)
+    return replace(
+        event,
+        text=text,
+        author=author,
+        values=values,
+        attachments=files,
+        target=event.target and said_in_unicode(event.target),
+        quoted=event.quoted and said_in_unicode(event.quoted),
+    )
+
+
+def said_in_unicode(said: Said) -> Said:
+    """The same for a message that an event brings along."""
+    return replace(
+        said,
+        text=well_formed(said.text),
+        author=replace(said.author, name=well_formed(said.author.name)),
+        attachments=tuple(replace(one, name=well_formed(one.name)) for one in said.attachments),
+    )
 
 
 def take_quoted(event: ChatEvent, conversation: Conversation, door: Door) -> None:
@@ -50,11 +68,8 @@ def take_quoted(event: ChatEvent, conversation: Conversation, door: Door) -> Non
     one = event.quoted
     clean = replace(
         one,
-        author=replace(one.author, name=well_formed(one.author.name)),
-        text=redact(well_formed(one.text)),
-        attachments=tuple(
-            replace(file, name=redact(well_formed(file.name))) for file in one.attachments
-        ),
+        text=redact(one.text),
+        attachments=tuple(replace(file, name=redact(file.name)) for file in one.attachments),
         admitted=admits(door, one.author, event.key),
     )
     history.add_history(conversation.id, event.key.chat, (clean,))

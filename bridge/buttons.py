@@ -9,6 +9,7 @@ from bridge import audit, controls, home, resend
 from bridge.acts import Acts
 from bridge.forget_acts import VERB as FORGET
 from bridge.forget_acts import ForgetActs
+from bridge.here import is_here
 from bridge.speakers import go_on, next_of
 from core.errors import BadInput
 from core.model import Conversation, Reply, Turn
@@ -41,9 +42,9 @@ def press(acts: Acts, verb: str, argument: str) -> Reply | None:
     turn = turns.get_turn(int(number)) if _NUMBER.fullmatch(number) else None
     if turn is None:
         raise BadInput(say("This button belongs to something that is over."))
-    # The button must be in the channel of its turn: its value alone is no authority.
+    # The button must be where its turn is: its value alone is no authority.
     conversation = messages.get_conversation(turn.conversation_id)
-    if replace(conversation.key, root="") != replace(acts.event.key, root=""):
+    if not is_here(conversation, acts.event.key):
         raise BadInput(say("This button belongs to another channel."))
     if verb in ("retry", "anyway", "other"):
         return _again(acts, conversation, turn, verb, place)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bridge import shown
 from bridge.commands import Ask
+from bridge.here import is_here
 from bridge.starting import begin
 from bridge.team_acts import TeamActs
 from bridge.team_commands import Team
@@ -43,7 +44,7 @@ def use(acts: Acts, verb: str, argument: str) -> Reply | None:
     assert turn is not None
     conversation = messages.get_conversation(turn.conversation_id)
     # Its value alone is no authority: it must be pressed where its run is.
-    if replace(conversation.key, root="") != replace(acts.event.key, root=""):
+    if not is_here(conversation, acts.event.key):
         raise BadInput(say("This button belongs to another channel."))
     match verb:
         case "onward":

@@ -74,7 +74,11 @@ class Gate:
         much = isinstance(error, TooMuch)
         event = self._acts.event
         line = self._line(self._verb or event.kind, "", "limited" if much else "refused")
-        first = deeds.refuse(line, MINUTE_S if much else deeds.TOGETHER_S)
+        # Where nobody is told alone, each mention at channel level would open a thread to be told.
+        alone = event.key.chat in self._acts.policy.whispers
+        opens = event.kind == "message" and not (event.in_thread or event.direct or alone)
+        within_s = MINUTE_S if much or opens else deeds.TOGETHER_S
+        first = deeds.refuse(line, within_s, in_channel=much or opens)
         if first:
             log.info(
                 "door.refused",

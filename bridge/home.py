@@ -82,10 +82,12 @@ def press(acts: Acts, argument: str) -> Reply:
     turn, place = found[0]
     event = acts.event
     # Rights are those of the channel that it runs in, not of where the button was.
-    acts.event = replace(event, key=place.key)
     acts.door.check(event.author, place.key, "stop")
-    reply = acts.stop(place, [turn])
-    acts.event = event
+    acts.event = replace(event, key=place.key)
+    try:
+        reply = acts.stop(place, [turn])
+    finally:  # what is told of a refusal is told on the page
+        acts.event = event
     return page(acts, reply.text if reply else say("Stopped."))
 
 

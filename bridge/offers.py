@@ -6,6 +6,7 @@ import re
 
 from bridge.commands import Convene, Names, NoTopic, parse, parse_table, typed_command
 from bridge.forms import typed_options
+from bridge.here import is_here
 from core.errors import BadInput
 from core.model import Button, ConversationKey
 from core.records import messages
@@ -29,14 +30,13 @@ def wanted_by(argument: str, key: ConversationKey, names: Names) -> Convene:
     """What the form of a pressed button in ``key``'s channel is to hold.
 
     Raises:
-        BadInput: the message is gone, of another channel, or asks for no roundtable any more.
+        BadInput: the message is gone, of another place, or asks for no roundtable any more.
     """
     found = _MESSAGE.fullmatch(argument)
     if found is None:
         return parse_table(argument, names)
     said = messages.find_message(int(found[1]))
-    here = (key.chat, key.space, key.channel)
-    if said is None or here != (said[1].key.chat, said[1].key.space, said[1].key.channel):
+    if said is None or not is_here(said[1], key):
         raise BadInput(
             say("The message with these options is gone. Type `!rt` and the options again.")
         )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from bridge.commands import parse, typed_command
+from bridge.here import is_here
 from bridge.recall_commands import MarkIt, Recall, RecallIntention
 from bridge.recall_words import MARKED, Page, Shown, mark_buttons, say_page
 from core.errors import BadInput, NotAllowed
@@ -258,10 +259,8 @@ def _place(acts: Acts, conversation_id: int) -> Conversation | None:
     """
     if not conversation_id:
         return None
-    conversation, key = places.by_id(conversation_id), acts.event.key
-    there = conversation.key if conversation else key
-    same = replace(there, root="") == replace(key, root="")
-    if conversation is None or not same or (conversation.apart and there.root != key.root):
+    conversation = places.by_id(conversation_id)
+    if conversation is None or not is_here(conversation, acts.event.key):
         raise BadInput(say("This button belongs to another channel."))
     return conversation
 

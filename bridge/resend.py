@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
+from bridge.duties import Role
 from core.errors import BadInput
-from core.model import Conversation, Reply
+from core.model import Conversation, ConversationKey, Reply
 from core.records import messages, undelivered
 from core.tongue import say, say_many
 
@@ -50,12 +52,17 @@ def press(acts: Acts, argument: str) -> Reply:
     return _here(acts, int(argument))
 
 
+def _may_see(acts: Acts, there: ConversationKey) -> bool:
+    """Rights are those of the place that it was asked in, as they are now."""
+    return acts.door.allows(acts.event.author, there, Role.VIEWER)
+
+
 def _here(acts: Acts, turn_id: int | None) -> Reply:
     """Only what this very person asked: the value of a button is no authority."""
     event = acts.event
     here = messages.open_conversation(event.key, direct=True, in_thread=False, now=acts.now)
     asker = f"{event.key.chat}:{event.author.id}"
-    count = undelivered.hand_over(asker, turn_id, here.id, acts.now)
+    count = undelivered.hand_over(asker, turn_id, here.id, acts.now, partial(_may_see, acts))
     if not count:
         return Reply(say("Nothing is kept: it was posted meanwhile, or is not written yet."))
     acts.owes = True

@@ -17,7 +17,6 @@ from bridge.starting import begin
 from bridge.team_acts import TeamActs
 from bridge.team_commands import Team
 from core.errors import BadInput
-from core.markup.measure import well_formed
 from core.model import Conversation, ConversationKey, Field, Form, Reply, Said
 from core.records import history, messages, pointed, turns
 from core.redact import redact
@@ -38,8 +37,8 @@ MAX_LABEL_CHARS = 75
 class Targets:
     """Messages that somebody was asked a question about, until the question comes."""
 
-    _kept: OrderedDict[tuple[str, str, str, str], Said] = field(
-        default_factory=OrderedDict[tuple[str, str, str, str], Said]
+    _kept: OrderedDict[tuple[ConversationKey, str], Said] = field(
+        default_factory=OrderedDict[tuple[ConversationKey, str], Said]
     )
 
     def keep(self, key: ConversationKey, said: Said) -> None:
@@ -53,8 +52,9 @@ class Targets:
         return self._kept.get(_at(key, message_id))
 
 
-def _at(key: ConversationKey, message_id: str) -> tuple[str, str, str, str]:
-    return key.chat, key.space, key.channel, message_id
+def _at(key: ConversationKey, message_id: str) -> tuple[ConversationKey, str]:
+    # Its thread, too: what was said in a private one is not asked about from its channel.
+    return replace(key, root=key.root or message_id), message_id
 
 
 def used(acts: Acts) -> Reply | None:
@@ -172,11 +172,8 @@ def _taken_in(acts: Acts, conversation: Conversation, message_id: str) -> int:
         return 0
     clean = replace(
         said,
-        text=redact(well_formed(said.text)),
-        author=replace(said.author, name=well_formed(said.author.name)),
-        attachments=tuple(
-            replace(one, name=redact(well_formed(one.name))) for one in said.attachments
-        ),
+        text=redact(said.text),
+        attachments=tuple(replace(one, name=redact(one.name)) for one in said.attachments),
         admitted=admits(acts.door, said.author, conversation.key),
     )
     history.add_history(conversation.id, conversation.key.chat, [clean], pointed_at=True)

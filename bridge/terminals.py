@@ -12,11 +12,12 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
 
+from bridge.here import is_here
 from bridge.replies import kept as kept_seat
 from bridge.terminal_commands import SHOWN, Continue, TerminalIntention
 from core.engines.process import Writers
@@ -129,9 +130,7 @@ class Terminals:
         if not re.fullmatch(r"[0-9]{1,18}", where):
             raise BadInput(say("This button is from another version of Moot."))
         conversation = places.by_id(int(where))
-        key = acts.event.key
-        there = conversation.key if conversation else key
-        if conversation is None or replace(there, root="") != replace(key, root=""):
+        if conversation is None or not is_here(conversation, acts.event.key):
             raise BadInput(say("This button belongs to another channel."))
         project = self._check(acts.event.author, conversation)
         if verb == "resume":

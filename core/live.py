@@ -15,7 +15,7 @@ from core.blocks import visible_of
 from core.ground import Ground, lines_of
 from core.model import EngineEvent
 from core.pull import Holdback
-from core.redact import MASK, MIN_CHARS, redact
+from core.redact import MASK, MIN_CHARS, known, redact
 
 MAX_CHARS = 200_000
 """Of a text that is shown while it is written; the rest comes with the answer."""
@@ -153,7 +153,11 @@ def steady(text: str, *, whole: bool = False) -> str:
 
 
 def _without_half_secret(text: str) -> str:
-    """Without the value, or the long word, at the end that may still grow into a secret."""
+    """Without the value, or the long word, at the end that may still grow into a secret.
+
+    A value that this house knows may hold anything, blanks and other scripts too.
+    """
+    text = text[: len(text) - known().held_back(text)]
     begun = _VALUE_BEGUN.search(text, max(0, len(text) - 400))
     if begun is not None:
         return text[: begun.start()]

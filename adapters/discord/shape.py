@@ -12,6 +12,7 @@ import structlog
 from adapters.discord.wording import one_line
 from core.markup.measure import graphemes, utf16_units, visible
 from core.model import Button
+from core.redact import redact
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +30,11 @@ _STYLES = {
 
 
 def thread_title(title: str) -> str:
-    """One line of 1 to 100 UTF-16 units, cut between characters and rather between words."""
-    line = one_line(title)
+    """One line of 1 to 100 UTF-16 units, cut between characters and rather between words.
+
+    It stands on when the message that it quotes was deleted, so no secret gets into it.
+    """
+    line = one_line(redact(title))
     if not visible(line):
         return "Moot"
     if utf16_units(line) <= TITLE_UNITS:

@@ -77,6 +77,22 @@ _same = Prepared(
         .limit(1)
     ),
 )
+_same_in_channel = Prepared(
+    DeedRow,
+    lambda person, since, verb, outcome, chat, channel: (
+        DeedRow.select()
+        .where(
+            (DeedRow.person == person)
+            & (DeedRow.outcome == outcome)
+            & (DeedRow.last_at > since)
+            & (DeedRow.verb == verb)
+            & (DeedRow.chat == chat)
+            & (DeedRow.channel == channel)
+        )
+        .order_by(DeedRow.last_at.desc())
+        .limit(1)
+    ),
+)
 
 
 def write(deed: Deed) -> None:
@@ -98,19 +114,24 @@ def write(deed: Deed) -> None:
     )
 
 
-def refuse(deed: Deed, within_s: float = TOGETHER_S) -> bool:
+def refuse(deed: Deed, within_s: float = TOGETHER_S, *, in_channel: bool = False) -> bool:
     """Write that something was refused; whether it is the first time in this span there.
 
     The span begins with the first refusal: whoever goes on trying is told once more after it.
+    ``in_channel``: what was refused in other threads of the channel counts as well.
     """
-    same = _same.first(
-        person=deed.person,
-        since=deed.at - TOGETHER_S,
-        verb=deed.verb,
-        outcome=deed.outcome,
-        chat=deed.chat,
-        channel=deed.channel,
-        conversation=deed.conversation,
+    sought = {
+        "person": deed.person,
+        "since": deed.at - TOGETHER_S,
+        "verb": deed.verb,
+        "outcome": deed.outcome,
+        "chat": deed.chat,
+        "channel": deed.channel,
+    }
+    same = (
+        _same_in_channel.first(**sought)
+        if in_channel
+        else _same.first(**sought, conversation=deed.conversation)
     )
     if same is None or same.at <= deed.at - within_s:
         write(deed)

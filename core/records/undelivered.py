@@ -5,8 +5,11 @@ Every function is part of its caller's transaction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from peewee import Expression
 
+from core.model import ConversationKey
 from core.records import closed, erasure, outbox
 from core.records.messages import to_conversation
 from core.records.tables import ConversationRow, OutboxRow, TurnRow
@@ -31,10 +34,17 @@ def try_again(conversation_id: int) -> int:
     return OutboxRow.select().where(here & (OutboxRow.state == "due")).count()
 
 
-def hand_over(asker_key: str, turn_id: int | None, to_conversation_id: int, now: float) -> int:
+def hand_over(
+    asker_key: str,
+    turn_id: int | None,
+    to_conversation_id: int,
+    now: float,
+    may: Callable[[ConversationKey], bool] = lambda _there: True,
+) -> int:
     """Post what is kept of a person's questions (of one turn, or all) where they are alone.
 
-    They are copies: the thread gets its own when its place opens. Returns how many there are.
+    They are copies: the thread gets its own when its place opens. ``may``: whether this person may
+    still look into the place that they are owed to. Returns how many there are.
     """
     theirs = TurnRow.select(TurnRow.id).where(_of(asker_key, turn_id))
     shut = ConversationRow.select(ConversationRow.id).where(
@@ -52,7 +62,10 @@ def hand_over(asker_key: str, turn_id: int | None, to_conversation_id: int, now:
         .order_by(OutboxRow.id)
         .limit(MAX_POSTS)
     )
-    found = list(rows)
+    owed = list(rows)
+    places = {row.conversation_id for row in owed}
+    seen = {n for n in places if may(to_conversation(ConversationRow.get_by_id(n)).key)}
+    found = [row for row in owed if row.conversation_id in seen]
     for row in found:
         said = erasure.said_by_run(row.run) if row.run and row.kind == "answer" else 0
         outbox.add_post(

@@ -12,7 +12,7 @@ import pytest
 from bridge.access import Door
 from bridge.intake import Intake
 from bridge.often import Counter, Often
-from core.model import Author
+from core.model import Author, ConversationKey
 from core.records import deeds
 from core.records.tables import DeedRow, MetaRow, TurnRow
 from core.records.thread import Records
@@ -205,3 +205,19 @@ async def test_looking_has_a_limit_of_its_own(house: Watched) -> None:
         assert "Kim" in (await house.act("command", "", command="status", event_id=f"e{at}")).text
     told = await house.act("command", "", command="status", event_id="e9")
     assert "that was a lot in one minute" in told.text
+
+
+@pytest.mark.parametrize("who", [EVE, KIM])
+async def test_a_flood_of_mentions_at_channel_level_costs_few_rows_and_posts(
+    house: Watched, who: Author
+) -> None:
+    """Each of them is a thread of its own, and on Discord each refusal would open it."""
+    house = Watched(house.records, acts_per_minute=5, per_minute=1)
+    for at in range(1, 41):
+        key = ConversationKey("discord", "G", "C", str(at))
+        await house.say("why?", at=str(at), mention=True, who=who, key=key, event_id=f"d{at}")
+    told = [text for _, text in await house.posts() if "may not" in text or "goes on" in text]
+    lines = await house.records.do(deeds.find, deeds.Wanted(), 100)
+    assert sum(line.count for line in lines) == 40
+    assert 1 <= len(told) <= 2
+    assert len(lines) <= 3

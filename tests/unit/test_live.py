@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from adapters.discord.render import render as to_discord
 from adapters.slack.render import render as to_slack
-from core.live import LiveText, Pane, presentable
+from core import redact as redaction
+from core.live import LiveText, Pane, presentable, steady
 from core.markup.parse import parse
 from core.model import EngineEvent
 
@@ -241,3 +242,15 @@ def test_code_and_tables_that_were_begun_before_the_message_go_on_in_it():
     drawn = Pane(600).show(presentable(table), "below", lambda t: to_slack(t, "", 600))
     assert "one 199" in drawn
     assert "| one" not in drawn
+
+
+@pytest.mark.parametrize(
+    "value", ["correct horse battery staple", "비밀번호는아무도모른다", "pa(ss)wo{rd}!x;y,z"]
+)
+def test_no_prefix_shows_a_part_of_a_value_that_this_house_knows(monkeypatch, value):
+    """Whatever it is made of: blanks and other scripts end no value."""
+    monkeypatch.setattr(redaction, "_known", redaction.Secrets((value,)))
+    text = f"So the word is {value} and nothing else."
+    for end in range(len(text) + 1):
+        for shown in (presentable(text[:end]), steady(text[:end])):
+            assert value[:4] not in shown
