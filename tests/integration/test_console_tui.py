@@ -379,8 +379,12 @@ async def test_a_long_thread_shows_its_end_and_the_rest_when_asked(tmp_path):
         await seat.sees("Earlier")
         await seat.pilot.click("#earlier")
         await seat.until(lambda: len(seat.app.query(MessageView)) == 63)
-        shown = [view.message for view in seat.app.query(MessageView)]
-        assert shown == list(seat.room.thread(said.root))
+        await seat.until(
+            lambda: (
+                [view.message for view in seat.app.query(MessageView)]
+                == list(seat.room.thread(said.root))
+            )
+        )
         await seat.until(lambda: not seat.app.query("#earlier"))
 
 
@@ -394,12 +398,16 @@ async def test_changes_that_come_faster_than_they_are_shown(tmp_path):
             await seat.post(key, f"between {n}")
             await seat.chat.edit(key, kept, Post("", f"answer {n}"))
             await seat.chat.delete(key, gone)
+        await seat.until(
+            lambda: (
+                [view.message for view in seat.app.query(MessageView)]
+                == list(seat.room.thread(key.root))
+            )
+        )
         await seat.sees("between 9")
-        shown = [view.message for view in seat.app.query(MessageView)]
-        assert shown == list(seat.room.thread(key.root))
         await seat.sees("answer 9")
-        assert "draft" not in seat.screen()
-        assert "status" not in seat.screen()
+        await seat.until(lambda: "draft" not in seat.screen())
+        await seat.until(lambda: "status" not in seat.screen())
 
 
 async def test_a_narrow_window(tmp_path):

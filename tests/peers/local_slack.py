@@ -52,9 +52,18 @@ class LocalSlack:
         self._workspace = workspace
         self._process: asyncio.subprocess.Process | None = None
         self._drain: asyncio.Task[None] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     async def start(self) -> None:
+        """Start it; whatever ends this (a failure, a cancelled test) leaves nothing behind."""
         binary = need()
+        try:
+            await self._start(binary)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _start(self, binary: Path) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="local-slack-")
         folder = Path(self._folder.name)
         config = folder / "workspace.json"
@@ -69,16 +78,12 @@ class LocalSlack:
         )
         assert self._process.stdout is not None
         said: list[str] = []
-        try:
-            async with asyncio.timeout(START_TIMEOUT_S):
-                while line := await self._process.stdout.readline():
-                    said.append(line.decode("utf-8", "replace"))
-                    if found := re.search(r"(http://127\.0\.0\.1:\d+)/_control", said[-1]):
-                        self.url = found[1]
-                        break
-        finally:
-            if not self.url:
-                await self.stop()
+        async with asyncio.timeout(START_TIMEOUT_S):
+            while line := await self._process.stdout.readline():
+                said.append(line.decode("utf-8", "replace"))
+                if found := re.search(r"(http://127\.0\.0\.1:\d+)/_control", said[-1]):
+                    self.url = found[1]
+                    break
         if not self.url:
             raise RuntimeError(f"local-slack did not start: {''.join(said)}")
         self._drain = asyncio.create_task(self._read_on(self._process.stdout))
@@ -88,10 +93,13 @@ class LocalSlack:
             pass
 
     async def stop(self) -> None:
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-        if self._process is not None:
-            await self._process.wait()
-        if self._drain is not None:
-            await self._drain
-        self._folder.cleanup()
+        try:
+            if self._process is not None:
+                if self._process.returncode is None:
+                    self._process.kill()
+                await self._process.wait()
+            if self._drain is not None:
+                await self._drain
+        finally:
+            if self._folder is not None:
+                self._folder.cleanup()
