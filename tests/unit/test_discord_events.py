@@ -291,6 +291,8 @@ def test_thread_titles_fit_and_keep_characters_whole():
         assert 1 <= len(made.encode("utf-16-le")) // 2 <= 100
         assert "\n" not in made
     assert thread_title("a\n b") == "a b"
+    token = "xoxb-123456789012-1234567890123-AbCdEfGhIjKlMnOpQrStUvWx"
+    assert "AbCdEf" not in thread_title(f"why does {token} not work?")  # it outlives the message
     assert thread_title("") == thread_title("\u200b") == "Moot"
     assert thread_title(family * 30).removesuffix("…").replace(family, "") == ""
     assert thread_title("word " * 60).endswith("word…")
