@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.slack.files import attachments
-from adapters.slack.text import GROUP, Names, mentioned_people, one_line, own_text, plain, raw_text
+from adapters.slack.text import (
+    GROUP,
+    Names,
+    mentioned_people,
+    one_line,
+    own_text,
+    people_to_name,
+    plain,
+    raw_text,
+)
 from core.model import Author, ChatEvent, ConversationKey, Said
 
 Json = Mapping[str, Any]
@@ -253,5 +262,5 @@ def to_said(message: Json, me: Identity, known: Directory) -> Said | None:
 def ids_in(message: Json) -> tuple[str, ...]:
     """User ids to look up for a message: its author and whom it mentions."""
     author = () if message.get("bot_id") else (str(message.get("user") or ""),)
-    ids = dict.fromkeys((*author, *mentioned_people(raw_text(message))))
+    ids = dict.fromkeys((*author, *people_to_name(raw_text(message))))
     return tuple(i for i in ids if i and i != "USLACKBOT")

@@ -35,7 +35,7 @@ from adapters.slack.layout import note
 from adapters.slack.names import People
 from adapters.slack.places import public_of, shared_of, to_conversion
 from adapters.slack.render import render
-from adapters.slack.text import mentioned_people, raw_text, unnamed_channels
+from adapters.slack.text import people_to_name, raw_text, unnamed_channels
 from core.errors import ChatRefused, MootError
 from core.model import ChatEvent, ConversationKey, Reply
 from core.ports import Accept
@@ -167,7 +167,7 @@ class Inbox:
 
     async def _on_command(self, ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
         raw = str(body.get("text") or "")
-        users = (str(body.get("user_id") or ""), *mentioned_people(raw))
+        users = (str(body.get("user_id") or ""), *people_to_name(raw))
         channels = (channel_of(body), *unnamed_channels(raw))
         known = await self._people.look_up(self._me, users, channels)
         event = to_command(body, self._me, known, time.time())

@@ -34,6 +34,9 @@ def decode(text: str) -> str:
     return ENTITY.sub(lambda found: _DECODED[found[1]], text)
 
 
+LOOKED_UP = 20  # people, and channels, whom one text names
+
+
 def one_line(name: str, limit: int = NAME_MAX_CHARS) -> str:
     """A name fit to stand in a line: no breaks or control characters, of bounded length."""
     seen = "".join(c if c.isprintable() else " " for c in name)
@@ -46,8 +49,16 @@ def mentioned_people(raw: str) -> tuple[str, ...]:
 
 
 def unnamed_channels(raw: str) -> tuple[str, ...]:
-    """Channel ids in raw text that do not bring their name along."""
-    return tuple(dict.fromkeys(cid for cid, name in CHANNEL.findall(raw) if not name))
+    """Channel ids in raw text that do not bring their name along, to be looked up: a few."""
+    return tuple(dict.fromkeys(cid for cid, name in CHANNEL.findall(raw) if not name))[:LOOKED_UP]
+
+
+def people_to_name(raw: str) -> tuple[str, ...]:
+    """User ids in raw text to look up names for; of a text that names very many, the first ones.
+
+    Each is a call, and while Slack refuses those for their number nobody's standing is known.
+    """
+    return mentioned_people(raw)[:LOOKED_UP]
 
 
 def plain(raw: str, me: str, names: Names) -> str:

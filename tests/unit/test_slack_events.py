@@ -16,7 +16,14 @@ from adapters.slack.events import (
 )
 from adapters.slack.layout import METADATA_TYPE, body, changed_message, is_this, new_message, note
 from adapters.slack.names import one_line, to_person
-from adapters.slack.text import Names, decode, plain, raw_text, unnamed_channels
+from adapters.slack.text import (
+    Names,
+    decode,
+    mentioned_people,
+    plain,
+    raw_text,
+    unnamed_channels,
+)
 from core.model import Button, ConversationKey, Post
 
 ME = Identity("T1", "U0BOT", "B0BOT", "moot")
@@ -548,3 +555,13 @@ def test_texts_are_compared_as_read() -> None:
     post = Post("n1", "see https://ex.test/?a=1&amp;b=2 \n&lt;ok&gt;")
     stored = {"text": "see <https://ex.test/?a=1&amp;b=2>\n&lt;ok&gt;"}
     assert is_this(stored, post, own=True, newer=True)
+
+
+def test_a_text_that_names_hundreds_costs_few_look_ups_and_none_of_its_author():
+    """Refused for their number, they would leave everybody else's standing unknown."""
+    names = " ".join(f"<@U{n:04}> <#C{n:04}>" for n in range(500))
+    message = {"user": "UKIM", "text": names}
+    assert ids_in(message)[0] == "UKIM"
+    assert len(ids_in(message)) <= 25
+    assert len(unnamed_channels(names)) <= 25
+    assert mentioned_people(names + " <@UBOT>")[-1] == "UBOT"  # who is addressed is read whole
