@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import structlog
 
 from core.errors import ChatRefused, MootError
-from core.live import LiveText, steady
+from core.live import LiveText, open_at, steady
 from core.model import ConversationKey, Turn
 from core.ports import Streams
 from core.records import live, outbox
@@ -85,19 +85,21 @@ class Growing:
         if not self._message:
             return await self._begun()
         shown = (await asyncio.to_thread(steady, text.text, whole=text.whole)).strip()
-        between = ""
-        if text.number != self._number:
-            self._number, between = text.number, "\n\n"
-            self._sent = ""
-        if not shown.startswith(self._sent):
+        begun = text.number != self._number
+        sent = "" if begun else self._sent
+        if not shown.startswith(sent):
+            if sent.startswith(shown):
+                return True  # a word that may become a secret is held back while it grows
             await self._leave("changed")  # what was shown is not what it turned out to be
             return False
-        if new := shown[len(self._sent) :]:
+        if new := shown[len(sent) :]:
             if self._full(len(new)):
                 await self._go_on()
                 return True
+            between = "\n\n" if begun else "" if self._chars else open_at(shown, len(sent))
             await self._add(between + new)
-            self._sent = shown if self._message else self._sent
+            if self._message:
+                self._sent, self._number = shown, text.number
         return not self.off or self.hushed
 
     @property

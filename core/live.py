@@ -343,10 +343,10 @@ class Pane:
                 break
         else:
             self._from = min(least, len(shown))
-        self._again = _open_at(shown, self._from)
+        self._again = open_at(shown, self._from)
 
 
-def _open_at(text: str, at: int) -> str:
+def open_at(text: str, at: int) -> str:
     """What must be said again so that ``text[at:]`` reads as it did within the text."""
     ground, opening, table = Ground(), "", list[str]()
     for line in lines_of(text[:at]):

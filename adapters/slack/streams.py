@@ -37,7 +37,8 @@ NOWHERE = frozenset(
     )
 )
 # Slack reads these in Markdown, too: nothing that an agent writes may ping.
-_PING = re.compile(r"<(?=[!@#])|@(?=(?:here|channel|everyone)\b)")
+# What is added next may go on with a word at the end.
+_PING = re.compile(r"<(?=[!@#]|\Z)|@(?=(?:here|channel|everyone)\b|[a-z]{0,8}\Z)")
 _APART = "\u200b"
 
 

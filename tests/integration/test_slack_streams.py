@@ -122,3 +122,11 @@ async def test_one_whose_beginning_was_lost_is_found_again(slack, chat):
 def test_nothing_in_it_pings(text):
     assert harmless(text) != text
     assert harmless(f"a < b, x@y.example, {text}").replace("\u200b", "").endswith(text)
+
+
+@pytest.mark.parametrize("text", ["<!channel>", "<@U1>", "@everyone", "@here", "<#C1|x>"])
+def test_nothing_pings_that_comes_in_two_parts(text):
+    for at in range(1, len(text)):
+        together = harmless(f"a {text[:at]}") + harmless(f"{text[at:]} b")
+        assert text not in together
+        assert together.replace("\u200b", "") == f"a {text} b"

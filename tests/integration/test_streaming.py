@@ -16,9 +16,11 @@ import pytest
 from adapters.slack.render import render
 from bridge.delivery import Delivery
 from bridge.progress import StatusMessages
+from bridge.streaming import Growing as OneRun
 from bridge.streaming import Owing
 from core.errors import ChatBusy, ChatRefused, ChatUnsure
-from core.model import ChatLimits, ConversationKey, Post, Posted
+from core.live import LiveText
+from core.model import ChatLimits, ConversationKey, EngineEvent, Post, Posted, Turn
 from core.records import erasure, live, outbox
 from core.records.tables import OutboxRow, RunRow
 from tests.integration.parlour import Parlour, parlour
@@ -438,3 +440,53 @@ async def test_one_that_a_reader_stopped_is_hushed_and_the_answer_comes(tmp_path
         assert paper.acts.count("append") <= 2
         [answer] = paper.standing
         assert answer.endswith("the end")
+
+
+@asynccontextmanager
+async def grown(folder: Path, paper: Growing) -> AsyncIterator[Callable[[str], Awaitable[bool]]]:
+    """What adds a delta to the growing message of one run, which stands and is empty."""
+    async with parlour(folder) as room:
+        turn = Turn(1, 1, "mention", "q", 1, "Alice", (), 1, "running", asker_key="slack:U1")
+        run, text = OneRun(Owing(room.records), paper, "no run", turn, KEY, "claude"), LiveText()
+
+        async def add(delta: str) -> bool:
+            text.take(EngineEvent("delta", delta))
+            shown = await run.show(text)
+            if not run.waits:
+                return shown
+            name = f"m{len(paper.messages)}"  # what the outbox does
+            paper.messages[name] = Message([Post("", "")])
+            run.posted(0, name)
+            return await run.show(text)
+
+        yield add
+
+
+async def test_a_word_that_is_held_back_while_it_grows_ends_no_growing_message(tmp_path):
+    """A long word at the end may become a secret: less may be shown than a moment before."""
+    paper = Growing()
+    async with grown(tmp_path, paper) as add:
+        for delta in (
+            "It is impl",
+            "ementation",
+            " that ",
+            "counts; pass",
+            "word = ",
+            "no. And ",
+            "so.",
+        ):
+            assert await add(delta)
+        assert paper.standing == ["\n\nIt is implementation that counts; password = no. And so."]
+
+
+async def test_code_that_goes_on_in_a_new_message_is_code_there(tmp_path):
+    paper = Growing(lasts=1)
+    async with grown(tmp_path, paper) as add:
+        await add("See\n\n```py\none = 1\n")
+        await add("two = 2\n")  # the platform says only now that it is over
+        await add("three = 3\n")
+        assert paper.standing == [
+            "\n\nSee\n\n```py\none = 1",
+            "```py\n\ntwo = 2",
+            "```py\n\nthree = 3",
+        ]
