@@ -126,7 +126,7 @@ def test_nothing_in_it_pings(text):
 
 @pytest.mark.parametrize("text", ["<!channel>", "<@U1>", "@everyone", "@here", "<#C1|x>"])
 def test_nothing_pings_that_comes_in_two_parts(text):
-    for at in range(1, len(text)):
-        together = harmless(f"a {text[:at]}") + harmless(f"{text[at:]} b")
+    for half in range(1, len(text)):
+        together = harmless(f"a {text[:half]}") + harmless(f"{text[half:]} b")
         assert text not in together
         assert together.replace("\u200b", "") == f"a {text} b"
