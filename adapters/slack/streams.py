@@ -36,9 +36,12 @@ NOWHERE = frozenset(
         "team_access_not_granted",
     )
 )
-# Slack reads these in Markdown, too: nothing that an agent writes may ping.
-# What is added next may go on with a word at the end.
-_PING = re.compile(r"<(?=[!@#]|\Z)|@(?=(?:here|channel|everyone)\b|[a-z]{0,8}\Z)")
+# Slack reads these in Markdown, too, where a backslash and an entity stand for what they spell:
+# nothing that an agent writes may ping. What is added next may go on with a word at the end.
+_PING = re.compile(
+    r"(?:<|&lt;|&LT;|&#0*60;|&#[xX]0*3[cC];)(?=\\?(?:[!@#]|&|\Z))"
+    r"|(?:@|&commat;|&#0*64;|&#[xX]0*40;)(?=\\?(?:(?:here|channel|everyone)\b|&|[a-z]{0,8}\Z))"
+)
 _APART = "\u200b"
 
 

@@ -118,7 +118,10 @@ async def test_one_whose_beginning_was_lost_is_found_again(slack, chat):
     assert (await chat.post(key, again)).message_id == there.ts
 
 
-@pytest.mark.parametrize("text", ["<!channel>", "<@U1>", "@everyone", "<#C1|x>"])
+SPELT = ("<\\!channel>", "&lt;!here&gt;", "&#60;@U1>", "<&#33;channel>", "@\\here", "&#64;channel")
+
+
+@pytest.mark.parametrize("text", ["<!channel>", "<@U1>", "@everyone", "<#C1|x>", *SPELT])
 def test_nothing_in_it_pings(text):
     assert harmless(text) != text
     assert harmless(f"a < b, x@y.example, {text}").replace("\u200b", "").endswith(text)
