@@ -7,9 +7,12 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import discord
+import structlog
 
 from core.model import OutFile
 from core.tongue import say
+
+log = structlog.get_logger(__name__)
 
 FILE_BYTES = 10 * 2**20  # of each, where a server has not been boosted
 FILES = 10
@@ -20,11 +23,17 @@ Lost = tuple[tuple[str, str], ...]
 
 @contextmanager
 def opened(files: Sequence[OutFile]) -> Generator[list[discord.File]]:
-    """The files as discord.py sends them, closed in the end."""
+    """The files as discord.py sends them, closed in the end; without those that cannot be read."""
     with ExitStack() as stack:
-        found = [discord.File(file.path, filename=file.name) for file in files]
-        for one in found:
+        found: list[discord.File] = []
+        for file in files:
+            try:
+                one = discord.File(file.path, filename=file.name)
+            except OSError as error:  # trouble of ours, that no further try helps against
+                log.warning("discord.file_not_read", why=error.strerror)
+                continue
             stack.callback(one.close)
+            found.append(one)
         yield found
 
 

@@ -62,6 +62,21 @@ async def test_without_the_right_to_attach_the_text_is_posted(world, chat, ears,
         await chat.post(event.key, post("again", files=files(tmp_path, b=1)))
 
 
+async def test_a_file_that_cannot_be_read_is_named_and_the_text_posted(world, chat, ears, tmp_path):
+    """No further try would help: the text must not wait for it."""
+    event = await asked(world, ears)
+    await chat.post(event.key, post("first"))
+    there, gone = files(tmp_path, a=1, gone=2)
+    gone.path.unlink()
+    posted = await chat.post(event.key, post("answer", files=(there, gone)))
+    _, message = [m for m in world.messages(event.key.root) if m.by_us and not m.system]
+    assert (message.text, message.files) == ("answer", ("a.txt",))
+    assert [name for name, _ in posted.lost] == ["gone.txt"]
+    posted = await chat.post(event.key, post("alone", files=(gone,)))
+    assert world.posts(event.key.root)[-1] == "alone"
+    assert [name for name, _ in posted.lost] == ["gone.txt"]
+
+
 async def test_a_lost_reply_shows_nothing_twice(world, chat, ears, tmp_path):
     event = await asked(world, ears)
     await chat.post(event.key, post("first"))
