@@ -130,6 +130,21 @@ async def test_what_was_erased_while_it_was_closed_never_comes_back(tmp_path, re
         assert generation(tmp_path) == first
 
 
+async def test_what_was_edited_while_it_was_closed_is_found_as_it_reads_now(tmp_path, records):
+    """Another vector for the same message, in the same scope: ids and scopes tell nothing of it."""
+    model, new = await model_of(records), vectors(1, seed=9)
+    async with served(records, tmp_path) as index:
+        await comes_to(index, "ready")
+        first = generation(tmp_path)
+    await records.do(write, model, 7, new)
+    async with served(records, tmp_path) as index:
+        await agrees(index, range(1, FIRST + 1))
+        ids, [cosine] = await index.query(new[0], ALL, 1)
+        assert ids == ["message:7"]
+        assert cosine == pytest.approx(1, abs=1e-3)
+        assert generation(tmp_path) == first
+
+
 def files_of(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 

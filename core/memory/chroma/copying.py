@@ -95,9 +95,10 @@ class Copying:
         return erased
 
     async def agree(self, held: Collection, model: Model, *, full: bool) -> Differences:
-        """Compare the ids and scopes of both sides, and put or drop the difference.
+        """Compare ids, scopes and marks of both sides, and put or drop the difference.
 
-        ``full``: the vectors as well.
+        Marks tell vectors that were replaced while nobody could tell Chroma. ``full``: the vectors
+        themselves as well, since Chroma may have been cut off while it wrote.
         """
         extra, wrong = await self._listed(held, model, full=full)
         missing, after = list[str](), rows.START
@@ -108,9 +109,9 @@ class Copying:
         gone = [name for name in extra if name not in self._touched]
         erased = await self._do(lambda: held.drop(gone))
         put = 0
-        wanted = [*missing, *sorted(wrong)]
-        for at in range(0, len(wanted), PART):
-            put += await self._put(held, model, wanted[at : at + PART])
+        for names, fresh in ((missing, True), (sorted(wrong), False)):
+            for at in range(0, len(names), PART):
+                put += await self._put(held, model, names[at : at + PART], fresh=fresh)
         return Differences(put, len(gone), erased or bool(wrong))
 
     async def canaries(self, model: Model) -> dict[str, Vectors]:
@@ -133,17 +134,17 @@ class Copying:
     async def _listed(
         self, held: Collection, model: Model, *, full: bool
     ) -> tuple[set[str], set[str]]:
-        """Ids that only Chroma has, and those whose scope (or vector) is another there."""
+        """Ids that only Chroma has, and those that stand otherwise there."""
         extra, wrong = set[str](), set[str]()
         for _ in range(LISTINGS):
             dropped, offset = self._dropped, 0
             while part := await self._do(lambda at=offset: held.page(at)):
                 offset += len(part)
-                scopes = await self._records.do(rows.scopes_of, model.id, part)
-                extra.update(part.keys() - scopes.keys())
-                wrong.update(name for name, scope in scopes.items() if part[name] != scope)
+                stands = await self._records.do(rows.stands_of, model.id, part)
+                extra.update(part.keys() - stands.keys())
+                wrong.update(name for name, stand in stands.items() if part[name] != stand)
                 if full:
-                    wrong.update(await self._changed(held, model, list(scopes)))
+                    wrong.update(await self._changed(held, model, list(stands)))
             if dropped == self._dropped:  # else what was behind it has moved up by one
                 break
         return extra, wrong
@@ -162,14 +163,23 @@ class Copying:
         return changed
 
     async def _put(
-        self, held: Collection, model: Model, names: Sequence[str], *, mine: bool = False
+        self,
+        held: Collection,
+        model: Model,
+        names: Sequence[str],
+        *,
+        mine: bool = False,
+        fresh: bool = True,
     ) -> int:
-        """Put what SQLite has of these; ``mine``: nobody else writes to the collection."""
+        """Put what SQLite has of these.
+
+        ``mine``: nobody else writes to the collection; ``fresh``: none of them is there.
+        """
         scopes, vectors = await self._records.do(rows.of, model.id, names)
         items = [(n, scope) for n, scope in scopes.items() if mine or n not in self._touched]
         if items:
             stacked = np.stack([vectors[name] for name, _ in items])
-            await self._do(lambda: held.put(items, stacked, fresh=True))
+            await self._do(lambda: held.put(items, stacked, fresh=fresh))
         return len(items)
 
     async def _do(self, function: Callable[[], T]) -> T:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from core.memory.chroma.store import Stand, mark_of
 from core.memory.embed.port import Vectors
 from core.records import embedders
 from core.records.embedders import Model
@@ -83,17 +84,17 @@ def of(embedder: int, names: Iterable[str]) -> tuple[dict[str, int], Mapping[str
     return scopes, vectors
 
 
-def scopes_of(embedder: int, names: Iterable[str]) -> dict[str, int]:
-    """The scopes of those ids that have a vector."""
-    found = dict[str, int]()
+def stands_of(embedder: int, names: Iterable[str]) -> dict[str, Stand]:
+    """Those ids that have a vector, as they stand."""
+    found = dict[str, Stand]()
     for kind, items in _by_kind(names).items():
         slots = ",".join("?" * len(items))
-        for item, scope in _sql(
-            f"SELECT item, scope FROM vector WHERE kind = ? AND item IN ({slots}) "  # noqa: S608
+        for item, scope, blob in _sql(
+            f"SELECT item, scope, vector FROM vector WHERE kind = ? AND item IN ({slots}) "  # noqa: S608
             "AND embedder = ?",
             [kind, *items, embedder],
         ):
-            found[f"{kind}:{item}"] = scope
+            found[f"{kind}:{item}"] = scope, mark_of(blob)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import warnings
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,14 @@ HTTP_S = 20.0  # until a server has to answer
 
 Item = tuple[str, int]
 """An id, such as ``message:12``, and the number of its scope (``ScopeRow``)."""
+
+Stand = tuple[int, int]
+"""How an id stands: the number of its scope, and the mark of its vector (``mark_of``)."""
+
+
+def mark_of(vector: bytes) -> int:
+    """What tells a vector (float16, as its row has it) from the one that was there before it."""
+    return zlib.crc32(vector)
 
 
 def family(database: str) -> str:
@@ -45,19 +54,24 @@ class Collection:
         self._inner = inner
 
     def put(self, items: Sequence[Item], vectors: Vectors, *, fresh: bool = False) -> bool:
-        """Add or replace; whether anything that was there is replaced (``fresh``: not asked).
+        """Add or replace; whether anything that was there is replaced (``fresh``: nothing is).
 
-        ``vectors``: (n, dim), in the order of ``items``.
+        What is replaced is taken out first: in place, one of a thousand is never found again (its
+        node loses all ways that lead to it). ``vectors``: (n, dim), in the order of ``items``.
         """
         replaced = False
         for at in range(0, len(items), BATCH):
             part = items[at : at + BATCH]
             ids = [name for name, _ in part]
-            replaced = replaced or (not fresh and bool(self.known(ids)))
+            replaced |= not fresh and self.drop(ids)
+            told = np.asarray(vectors[at : at + BATCH], np.float32)
             self._inner.upsert(
                 ids=ids,
-                embeddings=np.asarray(vectors[at : at + BATCH], np.float32),
-                metadatas=[{"scope": int(scope)} for _, scope in part],
+                embeddings=told,
+                metadatas=[
+                    {"scope": int(scope), "mark": mark_of(vector.astype("<f2").tobytes())}
+                    for (_, scope), vector in zip(part, told, strict=True)
+                ],
             )
         return replaced
 
@@ -83,14 +97,14 @@ class Collection:
         )
         return found["ids"][0], 1.0 - np.asarray(found["distances"][0], np.float32)
 
-    def known(self, ids: Sequence[str]) -> dict[str, int]:
-        """Those of ``ids`` (at most ``PAGE``) that are there, each with its scope."""
+    def known(self, ids: Sequence[str]) -> dict[str, Stand]:
+        """Those of ``ids`` (at most ``PAGE``) that are there, as they stand."""
         found = self._inner.get(ids=list(ids), include=["metadatas"])
-        return _scopes(found)
+        return _stands(found)
 
-    def page(self, offset: int) -> dict[str, int]:
-        """``PAGE`` ids from the one at ``offset``, each with its scope; empty: no more."""
-        return _scopes(self._inner.get(limit=PAGE, offset=offset, include=["metadatas"]))
+    def page(self, offset: int) -> dict[str, Stand]:
+        """``PAGE`` ids from the one at ``offset``, as they stand; empty: no more."""
+        return _stands(self._inner.get(limit=PAGE, offset=offset, include=["metadatas"]))
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of those of ``ids`` (at most ``PAGE``) that are there."""
@@ -202,8 +216,8 @@ def unreachable(url: str) -> str:
     return ""
 
 
-def _scopes(found: Any) -> dict[str, int]:
+def _stands(found: Any) -> dict[str, Stand]:
     return {
-        name: int((kept or {}).get("scope", -1))
+        name: (int((kept or {}).get("scope", -1)), int((kept or {}).get("mark", -1)))
         for name, kept in zip(found["ids"], found["metadatas"], strict=True)
     }
