@@ -304,10 +304,17 @@ def filled_in(acts: Acts) -> Reply | None:
         return AskedActs(acts).form(acts.event.text, values)
     except (NotAllowed, BadInput) as error:
         acts.refused = error
-        written = [text for given in values.values() for text in given if text.strip()]
-        kept = posts.code_block("\n".join(written)) if written else ""
-        first = next(iter(values), "text0")
-        return Reply(f"{error}\n\n{kept}".strip(), errors={first: str(error)})
+        return given_back(str(error), values, "text0")
+
+
+def given_back(why: str, values: Values, field: str) -> Reply:
+    """Nothing was done with a form: why, and what was written in it, which is kept nowhere else.
+
+    ``field`` has the fault where none was filled in.
+    """
+    written = [text for given in values.values() for text in given if text.strip()]
+    kept = posts.code_block("\n".join(written)) if written else ""
+    return Reply(f"{why}\n\n{kept}".strip(), errors={next(iter(values), field): why})
 
 
 def asks_no_more(acts: Acts, turn: Turn) -> None:

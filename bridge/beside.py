@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge import home, shortcuts
+from bridge.often import TooMuch
 from core.errors import BadInput, NotAllowed
 from core.model import Reply
 from core.records import messages
@@ -28,6 +29,9 @@ def own_page(acts: Acts, gate: Gate) -> Reply | None:
     event = acts.event
     try:
         gate.let_in("home")
+    except TooMuch as error:
+        gate.denied(error)
+        return Reply(str(error))
     except NotAllowed as error:
         gate.denied(error)
         return home.stranger()

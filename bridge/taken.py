@@ -15,7 +15,7 @@ from bridge.arrivals import (
     take_quoted,
     words_matter,
 )
-from bridge.asked import AskedActs, asks_no_more, filled_in
+from bridge.asked import AskedActs, asks_no_more, filled_in, given_back
 from bridge.bots import ask_for_bot, is_addressed
 from bridge.buttons import press
 from bridge.commands import (
@@ -281,6 +281,8 @@ class Taken:
         event = self.event
         if event.kind != "form":
             return Reply(why)
+        if event.command != "roundtable":
+            return given_back(why, event.values, shortcuts.QUESTION)
         return refusal({TOPIC: why}, event.values, event.text)
 
     def _conversation_here(self) -> Conversation | None:

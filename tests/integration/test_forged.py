@@ -14,6 +14,7 @@ import pytest
 
 from bridge.access import Door
 from bridge.intake import Intake
+from bridge.often import Counter, Often
 from bridge.shortcuts import Targets
 from core.model import ChatEvent, ConversationKey, Said, Step
 from core.records import closed, outbox, runs, turns
@@ -131,3 +132,26 @@ async def test_a_kept_answer_is_not_brought_to_who_may_not_look_there_any_more(
     assert "comes here" in await resend(house.intake, "r3")
     assert await house.records.do(OutboxRow.select().where(copies).count) == 1
     assert EVE.grants  # nobody else's key counts (tests/integration/test_delivery.py)
+
+
+async def test_what_is_refused_in_a_form_is_given_back_in_its_own_words(house: House) -> None:
+    form = ChatEvent(
+        CHANNEL, "f1", "", EVE, "91", "form", time.time(), command="about",
+        values={"question": ("a long question that took a while",), "engine": ("codex",)},
+    )  # fmt: skip
+    told = await house.intake.accept(form)
+    assert "Eve may not use Moot here" in told.errors["question"]
+    assert "a long question that took a while" in told.text
+    assert "!rt" not in told.text
+
+
+async def test_who_looks_at_the_home_too_often_is_told_so_and_is_no_stranger(
+    house: House,
+) -> None:
+    policy = replace(POLICY, often=Counter(Often(acts_per_minute=2)))
+    house = House(house.records, policy)
+    pages = [
+        await house.act("home", "", key=DIRECT, event_id=f"h{n}", direct=True) for n in range(3)
+    ]
+    assert "Running and waiting" in pages[1].text
+    assert "that was a lot in one minute" in pages[2].text
