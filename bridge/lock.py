@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core import filelock
 from core.errors import AlreadyRunning, BadSettings
+
+
+def who_writes(folder: Path) -> str:
+    """The process that holds the writer's lock on ``folder``; "" when nobody does."""
+    path = folder / "moot.lock"
+    with suppress(OSError):
+        if path.exists():
+            handle = filelock.lock(path)
+            if handle is None:
+                return filelock.signed(path) or "unknown"
+            filelock.let_go(handle)
+    return ""
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from core.model import Check
 if TYPE_CHECKING:
     from adapters.slack.chat import SlackConfig
 
+APP_OF = re.compile(r"xapp-\d+-(A[A-Z0-9]+)-.")
 REINSTALL = "then Install App > Reinstall to Workspace"
 APP_PAGE = "on https://api.slack.com/apps"
 BOT_FIX = f"set MOOT__SLACK__BOT_TOKEN to the xoxb- token ({APP_PAGE}: OAuth & Permissions)"
@@ -67,7 +69,10 @@ async def checks(
             found += [await _channel(api, channel) for channel in channels]
             found += await named.checks(api, people)
     if config.mode == "socket" and found[1].ok:
-        found.append(await _app(Api(config.app_token, config.base_url)))
+        opened = await _app(Api(config.app_token, config.base_url))
+        found.append(opened)
+        if opened.ok and found[0].ok:
+            found += await _same_app(config.app_token, api)
     return found
 
 
@@ -164,10 +169,31 @@ async def _app(api: Api) -> Check:
     return Check("slack socket mode", ok=True, detail="a link can be opened")
 
 
+async def _same_app(app_token: str, api: Api) -> list[Check]:
+    """Tokens of two apps work each by itself, and no mention of the bot ever arrives.
+
+    An app-level token names its app (``xapp-1-A0123-…``); that of the bot is told by bots.info.
+    """
+    named = APP_OF.match(app_token)
+    try:
+        bot = (await api.call("auth.test")).get("bot_id")
+        told = (await api.call("bots.info", bot=bot))["bot"] if named and bot else {}
+    except MootError:
+        return []  # what is wrong stands in a line of its own; this is only looked at beside it
+    its = str(told.get("app_id") or "")
+    if named is None or not its or its == named[1]:
+        return []
+    detail = f"of two apps: the app token of {named[1]}, the bot token of {its}"
+    fix = f"take both from the pages of one app, such as https://api.slack.com/apps/{its}"
+    return [Check("slack tokens", ok=False, detail=detail, fix=fix)]
+
+
 def _failed(name: str, error: MootError, fix: str) -> Check:
     code: Any = getattr(error, "code", "")
     if isinstance(error, ChatRefused):
         return Check(name, ok=False, detail=f"{error} ({code})", fix=fix)
-    return Check(
-        name, ok=False, detail=str(error), fix="check the network and [slack] api_url, then again"
+    fix = (
+        "check this machine's network, and [slack] api_url if it is set; Slack's own troubles are "
+        "told at https://slack-status.com; then again"
     )
+    return Check(name, ok=False, detail=str(error), fix=fix)

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from adapters.slack.chat import SlackChat, SlackConfig
-from adapters.slack.doctor import SECRET_FIX
+from adapters.slack.doctor import APP_OF, SECRET_FIX
 from adapters.slack.manifest import manifest
 from core.model import Secret
 from core.ports import Chat
 
 APPS = "https://api.slack.com/apps"
-_APP_OF = re.compile(r"xapp-\d+-A[A-Z0-9]+-.")
+_BOT = re.compile(r"xoxb-[^-\s]+-\S+")
 # What else stands on those pages, by its beginning.
 _OTHERS = {
     "xoxp-": "a token of a person (xoxp-); Moot needs the one of the bot, right below or beside it",
@@ -88,9 +88,12 @@ class SlackOnboarding:
 
     def fits(self, secrets: Mapping[str, str]) -> str:
         """See :meth:`core.ports.Onboarding.fits`."""
-        token = secrets.get("app_token", "")
-        cut_off = token and not _APP_OF.match(token)
-        return "The app-level token is cut off: copy it whole." if cut_off else ""
+        app, bot = secrets.get("app_token", ""), secrets.get("bot_token", "")
+        if app and (not APP_OF.match(app) or app.split() != [app]):
+            return "The app-level token is cut off or has blanks in it: copy it whole."
+        if bot and not _BOT.fullmatch(bot):
+            return "The bot token is cut off or has blanks in it: copy it whole."
+        return ""
 
     def chat(self, secrets: Mapping[str, str], addresses: Mapping[str, str]) -> Chat:
         """See :meth:`core.ports.Onboarding.chat`."""

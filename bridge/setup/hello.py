@@ -15,6 +15,10 @@ from core.words import literal
 READY_S = 60.0
 HINT_S = 30.0
 GIVE_UP_S = 900.0
+_UNNAMED = (
+    "A message came in that does not mention me. Type `@`, then choose me from the list that opens."
+)
+_ANOTHER = "Does another Moot run with the same tokens? End it: it takes a part of what is written."
 
 
 class NothingHeard(MootError):
@@ -29,6 +33,7 @@ class Hello:
         self._guide = guide
         self._tell = tell
         self._heard: asyncio.Queue[ChatEvent] = asyncio.Queue()
+        self._seen: set[str] = set()
 
     async def meet(self) -> tuple[ChatEvent, list[Check]]:
         """Listen, answer the first mention in a channel, hear a reply; the mention, what was seen.
@@ -50,7 +55,9 @@ class Hello:
             await asyncio.gather(meeting, running, return_exceptions=True)
 
     async def _accept(self, event: ChatEvent) -> Reply | None:
-        if event.kind == "message" and event.author.kind == "human":
+        known = event.message_id in self._seen  # Slack tells of a mention twice
+        if event.kind == "message" and event.author.kind == "human" and not known:
+            self._seen.add(event.message_id)
             self._heard.put_nowait(event)
         return None
 
@@ -62,7 +69,7 @@ class Hello:
             raise NothingHeard("No link could be opened in a minute. Try again.") from None
         guide = self._guide
         self._tell(f"{guide.invite} Then write there: **@moot hello**.\n\nListening …")
-        mention = await self._next(_is_mention, guide.unheard)
+        mention = await self._next(_is_mention, guide.unheard, _UNNAMED)
         found = [Check("mention", ok=True, detail=f"heard {mention.author.name}")]
         key = mention.key
         hello = (
@@ -75,14 +82,20 @@ class Hello:
         await self._next(
             lambda event: event.in_thread and not event.mentions_us and event.key.root == thread,
             guide.unheard_reply,
+            "That was not it: a message in that thread, without mentioning me, please.",
         )
         found.append(Check("reply without a mention", ok=True, detail="heard"))
         found.append(await self._react(mention))
         await self._post(key, "That was it: we can talk. Once Moot runs, I answer questions here.")
         return mention, found
 
-    async def _next(self, wanted: Callable[[ChatEvent], bool], hint: str) -> ChatEvent:
-        """The next message that is ``wanted``; now and then a hint while there is none."""
+    async def _next(
+        self, wanted: Callable[[ChatEvent], bool], hint: str, instead: str
+    ) -> ChatEvent:
+        """The next message that is ``wanted``; now and then a hint while there is none.
+
+        ``instead`` is told once, when another one came: a busy channel has many.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(GIVE_UP_S):
                 while True:
@@ -90,12 +103,15 @@ class Hello:
                         async with asyncio.timeout(HINT_S):
                             event = await self._heard.get()
                     except TimeoutError:
-                        self._tell(hint)
+                        self._tell(f"{hint} {_ANOTHER}")
                         continue
                     if wanted(event):
                         return event
                     if event.direct:
                         self._tell("A direct message came in; now one in a channel, please.")
+                    elif instead:
+                        self._tell(instead)
+                        instead = ""
         raise NothingHeard("Nothing arrived for a quarter of an hour. Run `moot setup` again.")
 
     async def _post(self, key: ConversationKey, text: str) -> str:

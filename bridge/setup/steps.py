@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections.abc import Mapping
 from importlib import import_module
+from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 from bridge.doctor import list_engines, show_engines
 from bridge.load import LAST_RESORT
+from bridge.lock import who_writes
 from bridge.secrets import learn_secrets
 from bridge.setup.hello import Hello
 from bridge.setup.store import SettingsFile
@@ -72,28 +76,52 @@ class Setup:
                 f'{self._file.path} says mode = "http"; these steps are for Socket Mode. Take '
                 "that line out, or go by docs/how-to/slack.md."
             )
+        self._file.make_ready()
+        path = self._file.path
+        try:
+            settings = load_settings(path if path.exists() else None)
+        except SettingsError as error:
+            raise BadSettings(f"{error}\nCorrect that, then begin again.") from None
         self._talk.tell(
             f"This leads to a first answer in {self._guide.title}, in some three minutes. What you "
-            f"paste is kept in `{self._file.path}`, which only you can read. Ctrl-C stops; begun "
+            f"paste is kept in `{path}`, which only you can read. Ctrl-C stops; begun "
             "again, it goes on from there."
         )
+        if any((folder / ".git").exists() for folder in path.absolute().parents):
+            self._talk.tell("It lies in a git repository: keep it out of commits (`.gitignore`).")
+        if owner := who_writes(settings.storage.dir):
+            self._talk.tell(
+                f"**A Moot is running already** (process {owner}). End it first: with the same "
+                "tokens it would take what you are about to write, and answer it."
+            )
 
     def _known(self, key: str) -> str:
         """A setting of the platform: the environment's, else the file's."""
-        name = self._guide.name
-        variable = f"MOOT__{name}__{key}".upper()
-        return os.environ.get(variable, "").strip() or str(self._file.get(name, key) or "")
+        held = os.environ.get(self._variable(key), "").strip()
+        return held or str(self._file.get(self._guide.name, key) or "")
+
+    def _variable(self, key: str) -> str:
+        return f"MOOT__{self._guide.name}__{key}".upper()
 
     def _tokens(self, *, anew: bool = False) -> None:
         """Ask for what is not known; a token that is pasted early is kept for its own step."""
         guide = self._guide
         known = {secret.key: self._known(secret.key) for secret in guide.secrets}
-        self._secrets = {} if anew else {key: value for key, value in known.items() if value}
+        # The environment comes first for `moot run` as well: what is pasted would not count.
+        given = {key for key in known if os.environ.get(self._variable(key), "").strip()}
+        self._secrets = {k: v for k, v in known.items() if v and (k in given or not anew)}
         if not self._secrets and not anew:
             self._talk.tell(guide.opening())
         for secret in guide.secrets:
             if secret.key in self._secrets:
-                self._talk.tell(f"The *{secret.name}* is here already.")
+                if secret.key not in given:
+                    self._talk.tell(f"The *{secret.name}* is here already.")
+                    continue
+                self._talk.tell(
+                    f"The *{secret.name}* comes from the environment "
+                    f"(`{self._variable(secret.key)}`): Moot needs it there each time it starts. "
+                    "For another one: Ctrl-C, unset or change the variable, begin again."
+                )
                 continue
             self._talk.tell(secret.where)
             while secret.key not in self._secrets:
@@ -120,6 +148,7 @@ class Setup:
     def _look(self) -> None:
         """Ask the platform until nothing is wrong, or the person goes on all the same."""
         while True:
+            self._talk.tell(f"Asking {self._guide.title} …")
             found = asyncio.run(self._checks())
             self._talk.checks(found)
             if all(check.ok for check in found):
@@ -148,44 +177,58 @@ class Setup:
         return {key: value for key in _ADDRESSES if (value := self._known(key))}
 
     def _hello(self) -> ChatEvent:
-        chat = self._guide.chat(self._secrets, self._addresses())
-        hello = Hello(chat, self._guide, self._talk.tell)
-        mention, found = asyncio.run(hello.meet())
-        self._talk.checks(found)
-        return mention
+        while True:
+            chat = self._guide.chat(self._secrets, self._addresses())
+            hello = Hello(chat, self._guide, self._talk.tell)
+            self._talk.tell(f"Opening the link to {self._guide.title} …")
+            mention, found = asyncio.run(hello.meet())
+            self._talk.checks(found)
+            author = mention.author
+            # Whoever it is becomes the admin, and anybody may mention a bot.
+            if self._talk.yes(f"That was {author.name} ({author.grants[0]}). Is it you?"):
+                return mention
+            self._talk.tell("Then mention it yourself, please, in a new message.")
 
     # --- who, and where --------------------------------------------------------------------
 
     def _people(self, mention: ChatEvent) -> None:
         author = mention.author
         me = author.grants[0]
-        allowed = [str(one) for one in self._file.get("access", "allow") or ()]
-        admins = [str(one) for one in self._file.get("access", "admins") or ()]
-        if me not in admins and not admins:
-            self._file.put([me], "access", "admins")
+        if not self._names_here("admins"):
+            self._file.add(me, "access", "admins")
             self._talk.tell(f"**{author.name}** (`{me}`) is an admin of Moot now.")
-        if allowed:
-            self._talk.tell(f"May use Moot: `{', '.join(allowed)}` (`[access] allow`).")
+        if self._names_here("allow"):
+            allowed = ", ".join(map(str, self._file.get("access", "allow")))
+            self._talk.tell(f"May use Moot: `{allowed}` (`[access] allow`).")
             return
         chosen = self._talk.choose(
-            "Who may ask agents",
+            f"Who may ask agents in {self._guide.title}",
             (
                 ("me", f"only {author.name}"),
                 ("all", "every member; guests and people of other companies must be named"),
             ),
             "me",
         )
-        self._file.put(["*"] if chosen == "all" else [me], "access", "allow")
+        self._file.add("*" if chosen == "all" else me, "access", "allow")
+
+    def _names_here(self, kind: str) -> bool:
+        """Whether a list of ``[access]`` names anybody of this platform."""
+        names = [str(one) for one in self._file.get("access", kind) or ()]
+        return any(one == "*" or one.startswith(f"{self._guide.name}:") for one in names)
 
     def _project(self, mention: ChatEvent) -> None:
+        key = mention.key
+        here = f"{key.chat}:{key.channel}"
         projects = self._file.get("projects") or {}
         for name, project in projects.items():
-            self._talk.tell(f"**{name}**: `{project.get('path')}`, kept as it is.")
-        if projects:
+            channels = project.get("channels") or ()
+            what = "works in this channel" if {here, "*"} & set(channels) else "kept as it is"
+            self._talk.tell(f"**{name}**: `{project.get('path')}`, {what}.")
+            if what != "kept as it is":
+                return
+        if projects and self._joins(projects, here):
             return
-        here = Path.cwd()
-        usual = str(here) if (here / ".git").exists() else ""
-        folder = self._folder(usual)
+        folder = self._folder(str(Path.cwd()) if (Path.cwd() / ".git").exists() else "")
         if folder is None:
             self._talk.tell("Agents get an empty folder of their own until a project names one.")
             return
@@ -195,22 +238,40 @@ class Setup:
             "here",
         )
         may = self._talk.choose("What may agents do there", _PERMISSIONS, "plan")
-        key = mention.key
-        name = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-") or "project"
-        channel = "*" if where == "all" else f"{key.chat}:{key.channel}"
+        name = self._name_for(folder, projects)
         self._file.put(str(folder), "projects", name, "path")
-        self._file.put([channel], "projects", name, "channels")
+        self._file.put(["*" if where == "all" else here], "projects", name, "channels")
         self._file.put(may, "projects", name, "permission")
+
+    def _joins(self, projects: Mapping[str, Any], here: str) -> bool:
+        """Whether the channel was given to a project that is there."""
+        options = [(name, f"{one.get('path')}") for name, one in projects.items()]
+        another = "another" if "another" not in projects else "a new one"
+        name = self._talk.choose(
+            "Which project is the channel where you just wrote for",
+            (*options, (another, "a folder that you name now, or none")),
+            options[0][0],
+        )
+        if name == another:
+            return False
+        self._file.add(here, "projects", name, "channels")
+        return True
+
+    def _name_for(self, folder: Path, taken: Mapping[str, Any]) -> str:
+        plain = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-") or "project"
+        names = chain([plain], (f"{plain}-{number}" for number in count(2)))
+        return next(name for name in names if name not in taken)
 
     def _folder(self, usual: str) -> Path | None:
         while True:
             said = self._talk.ask("The folder of your code (`none` for none)", usual or "none")
-            if said == "none":
+            if said.lower() == "none":
                 return None
-            folder = Path(said).expanduser().absolute()
+            folder = Path(said.strip("\"'")).expanduser().absolute()
             if folder.is_dir():
                 return folder
-            self._talk.tell(f"There is no folder `{folder}`.")
+            what = "That is a file" if folder.is_file() else "There is no folder"
+            self._talk.tell(f"{what}: `{folder}`.")
 
     # --- the end ---------------------------------------------------------------------------
 

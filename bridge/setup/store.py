@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,25 @@ class SettingsFile:
 
     def __init__(self, given: Path | None) -> None:
         self.path = find_config(given) or USUAL.expanduser()
-        self._held = tomlkit.document()
+        self._held = self._read()
+
+    def _read(self) -> tomlkit.TOMLDocument:
         try:
             if self.path.exists():
-                self._held = tomlkit.parse(self.path.read_text("utf-8"))
+                return tomlkit.parse(self.path.read_text("utf-8"))
         except (OSError, UnicodeDecodeError, TOMLKitError) as error:
             raise BadSettings(f"{self.path} cannot be read: {error}. Correct it first.") from None
+        return tomlkit.document()
+
+    def make_ready(self) -> None:
+        """Find out whether it can be written, before anything is asked; it is private then.
+
+        Nothing is made where there was none.
+        """
+        fresh = not self.path.exists()
+        self._write()
+        if fresh:
+            self.path.unlink()
 
     def get(self, *keys: str) -> Any:
         """What stands there, ``None`` for nothing."""
@@ -45,13 +58,30 @@ class SettingsFile:
     def put(self, value: Any, *keys: str) -> None:
         """Set one key (``put("x", "slack", "app_token")``) and write the file."""
         *tables, last = keys
-        place: Any = self._held
-        for table in tables:
-            if table not in place:
-                place[table] = tomlkit.table()
-            place = place[table]
-        place[last] = value
+        self._table(tables)[last] = value
         self._write()
+
+    def add(self, value: str, *keys: str) -> None:
+        """Put a text at the end of a list, whose comments stay, and write the file."""
+        *tables, last = keys
+        table = self._table(tables)
+        if not isinstance(table.get(last), list):
+            table[last] = []
+        if value not in table[last]:
+            table[last].append(value)
+        self._write()
+
+    def _table(self, names: Sequence[str]) -> Any:
+        # What was edited meanwhile counts: the file is read again.
+        self._held = self._read()
+        place: Any = self._held
+        for name in names:
+            if name not in place:
+                place[name] = tomlkit.table()
+            place = place[name]
+            if not isinstance(place, MutableMapping):
+                raise BadSettings(f"{self.path}: {name} is no table ([{name}]). Correct it first.")
+        return place
 
     def _write(self) -> None:
         try:
@@ -67,4 +97,7 @@ class SettingsFile:
                 Path(name).unlink(missing_ok=True)
                 raise
         except OSError as error:
-            raise BadSettings(f"{self.path} cannot be written: {error.strerror}.") from None
+            raise BadSettings(
+                f"{self.path} cannot be written: {error.strerror}. Choose another place with "
+                "--config FILE."
+            ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 
@@ -13,6 +14,14 @@ from rich.text import Text
 from core.model import Check
 
 WIDEST = 100
+# What people copy along with a token: the line of a shell or of a file, quotes, blanks.
+_AROUND = " \t\"'`<>,;“”‘’"
+_NAME_BEFORE = re.compile(r"^(?:export\s+)?[A-Za-z_][A-Za-z_0-9]*\s*=\s*")
+
+
+def bare(pasted: str) -> str:
+    """PURE: a token as it was pasted, without what was copied along with it."""
+    return _NAME_BEFORE.sub("", pasted.strip(_AROUND), count=1).strip(_AROUND)
 
 
 class Talk:
@@ -41,8 +50,8 @@ class Talk:
         return input(f"{question}{shown}: ").strip() or default
 
     def secret(self, question: str) -> str:
-        """A line that is not shown while it is pasted, without blanks around it."""
-        return getpass.getpass(f"{question} (pasting shows nothing): ").strip().strip("'\"")
+        """A line that is not shown while it is pasted; see :func:`bare`."""
+        return bare(getpass.getpass(f"{question} (pasting shows nothing): "))
 
     def yes(self, question: str, *, default: bool = True) -> bool:
         """Yes or no."""
@@ -57,13 +66,13 @@ class Talk:
         for number, (value, meaning) in enumerate(options, 1):
             self._console.print(Text(f"  {number}  {value}: {meaning}"))
         while True:
-            said = self.ask(question, default)
+            said = self.ask(question, default).strip("\"'`").lower()
             values = [value for value, _ in options]
-            if said in values:
-                return said
+            if named := [value for value in values if value.lower() == said]:
+                return named[0]
             if said.isdecimal() and 0 < int(said) <= len(values):
                 return values[int(said) - 1]
-            self.tell(f"Please type a number from 1 to {len(values)}.")
+            self.tell(f"Please type a number from 1 to {len(values)}, or one of the words.")
 
     def checks(self, checks: Iterable[Check]) -> None:
         """What was found, one line each; a fault with what to do."""

@@ -83,10 +83,13 @@ async def test_slack_is_set_up_and_answers(slack, tmp_path):
         await lines.answers("Paste the App-Level Token", tokens["MOOT__SLACK__APP_TOKEN"])
         await lines.sees("slack sign-in")
         await lines.sees("Listening …")
+        await slack.say("@moot hello")  # typed, not chosen from the list
+        await lines.sees("does not mention me")
         root = await slack.mention("hello")
         await lines.sees("write anything in that thread")
         await slack.say("here I am", thread=root)
         await lines.sees("reply without a mention: heard")
+        await lines.answers("Is it you?", "")
         await lines.answers("Who may ask agents", "2")
         await lines.answers("The folder of your code", str(tmp_path / "nowhere"))
         await lines.sees("There is no folder")
@@ -114,8 +117,12 @@ async def test_slack_is_set_up_and_answers(slack, tmp_path):
     }  # fmt: skip
 
 
-async def test_discord_goes_on_where_it_was_stopped(world, tmp_path):
-    more = f'[discord]\napi_url = "{world.api_url}"\ngateway_url = "{world.gateway_url}"\n'
+async def test_discord_joins_slack_and_goes_on_where_it_was_stopped(world, tmp_path):
+    more = (
+        f'[discord]\napi_url = "{world.api_url}"\ngateway_url = "{world.gateway_url}"\n'
+        '[access]\nadmins = ["slack:U1"]\nallow = ["slack:U1"]\n'
+        f'[projects.billing]\npath = "{tmp_path}"\nchannels = ["slack:C1"]\n'
+    )
     async with setting_up(tmp_path, "discord", more) as (terminal, _):
         lines = Lines(terminal)
         await lines.answers("Paste the bot token", str(world.alice.id))
@@ -129,16 +136,23 @@ async def test_discord_goes_on_where_it_was_stopped(world, tmp_path):
         lines = Lines(terminal)
         await lines.sees("is here already")
         await lines.sees("Listening …")
+        world.bob.ask(world.channel, "what is this?")
+        await lines.sees("write anything in that thread")
+        world.bob.say(await opened_thread(world), "here?")
+        await lines.answers(f"discord:{world.bob.id}). Is it you?", "n")
+        await lines.sees("Listening …")
         world.alice.ask(world.channel, "hello")
         await lines.sees("write anything in that thread")
-        place = await opened_thread(world)
-        world.alice.say(place, "here I am")
-        await lines.sees("reply without a mention: heard")
-        await lines.answers("Who may ask agents", "me")
-        await lines.answers("The folder of your code", "none")
+        await world.until(lambda: len(world.threads()) == 2)
+        world.alice.say(world.threads()[-1], "here I am")
+        await lines.answers(f"discord:{world.alice.id}). Is it you?", "y")
+        await lines.answers("Who may ask agents in Discord", "me")
+        await lines.answers("Which project", "")
         await lines.answers("Start Moot now?", "n")
         await lines.sees("Later:")
         assert await terminal.ended() == 0
     held = tomllib.loads(config.read_text())
-    assert held["access"] == {name: [f"discord:{world.alice.id}"] for name in ("admins", "allow")}
-    assert "projects" not in held
+    both = ["slack:U1", f"discord:{world.alice.id}"]
+    assert held["access"] == {"admins": both, "allow": both}
+    channels = ["slack:C1", f"discord:{world.channel}"]
+    assert held["projects"]["billing"] == {"path": str(tmp_path), "channels": channels}

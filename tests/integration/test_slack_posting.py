@@ -430,6 +430,14 @@ async def test_what_is_wrong_is_named(slack, tokens, lines) -> None:
         assert part in found[name]
 
 
+async def test_tokens_of_two_apps_are_noticed(slack, chat) -> None:
+    other = {"ok": True, "bot": {"id": "B0BOT", "app_id": "A0OTHER"}}
+    slack.api.faults.append(Fault("bots.info", body=other))
+    assert "A01MOOT, the bot token of A0OTHER" in failing(await chat.checks())["slack tokens"]
+    slack.refuse("bots.info", "missing_scope")
+    assert not failing(await chat.checks())
+
+
 async def test_a_member_of_no_channel_is_told_so(slack, chat) -> None:
     slack.api.faults.append(Fault("users.conversations", body={"ok": True, "channels": []}))
     assert "invite" in failing(await chat.checks())["slack channels"]
