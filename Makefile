@@ -49,11 +49,14 @@ lint: $(VENV)/.dev  ## style, types, import rules
 check: lint  ## lint and the fast tests
 	$(BIN)/python -m pytest tests/unit -q -n 2
 
+# Deadlines of whole products are met alone that are missed beside four others on a busy machine:
+# what failed is run once more, by itself, and fails then or is named as unsteady (decision 0097).
+TESTS = $(BIN)/python -m pytest tests -q -p cacheprovider -o cache_dir=.cache/pytest
 test: lint clis  ## everything a clean machine can run (most tests wait for processes: 5 at once on 2 cores)
-	$(BIN)/python -m pytest tests -q -n 5 --dist worksteal --durations=15
-
-words: $(VENV)/.run  ## bring the files of the languages up to date with what the code says
-	@$(BIN)/python -m core.tongue.extract
+	@rm -rf .cache/pytest
+	$(TESTS) -n 5 --dist worksteal --durations=15 || { [ $$? -eq 1 ] && \
+		echo "=== the failures above, once more and alone; what passes now is unsteady: mend it ===" && \
+		$(TESTS) -rfEp --last-failed --last-failed-no-failures none --maxfail 3; }
 
 lock:  ## pin requirements with hashes (needs uv)
 	$(COMPILE) --extra build -o requirements/run.txt
