@@ -10,7 +10,7 @@ from bridge.doorkeeping import admits
 from bridge.duties import Role
 from bridge.languages import COMMANDS_IN
 from core.markup.measure import well_formed
-from core.model import ChatEvent, Conversation, Reply, Said
+from core.model import ChatEvent, Conversation, ConversationKey, Reply, Said
 from core.records import closed, heard, history, messages, places
 from core.redact import redact
 from core.tongue import say
@@ -73,6 +73,18 @@ def take_quoted(event: ChatEvent, conversation: Conversation, door: Door) -> Non
         admitted=admits(door, one.author, event.key),
     )
     history.add_history(conversation.id, event.key.chat, (clean,))
+
+
+def open_place(event: ChatEvent, key: ConversationKey, now: float, *, late: bool) -> Conversation:
+    """The conversation of ``key``, where ``event`` is; ``late``: more was said there before.
+
+    That a thread is private counts from its first word on: what is done there goes by it.
+    """
+    found = messages.open_conversation(key, direct=event.direct, in_thread=late, now=now)
+    if not event.apart or found.apart:
+        return found
+    places.set_apart(key)
+    return messages.get_conversation(found.id)
 
 
 def note_place(event: ChatEvent, now: float) -> bool:

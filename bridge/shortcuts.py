@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from bridge.arrivals import open_place
 from bridge.commands import Ask, says_something
 from bridge.doorkeeping import admits
 from bridge.starting import begin
@@ -158,9 +159,7 @@ def _thread(key: ConversationKey, message_id: str, *, direct: bool) -> Conversat
 
 def _open(acts: Acts, key: ConversationKey) -> Conversation:
     """One that Moot had no part in: what was said there is read before the first answer."""
-    return messages.open_conversation(
-        key, direct=acts.event.direct, in_thread=not acts.event.direct, now=acts.now
-    )
+    return open_place(acts.event, key, acts.now, late=not acts.event.direct)
 
 
 def _taken_in(acts: Acts, conversation: Conversation, message_id: str) -> int:

@@ -12,6 +12,7 @@ from bridge.arrivals import (
     bare_word,
     is_too_late,
     note_place,
+    open_place,
     take_quoted,
     words_matter,
 )
@@ -175,10 +176,7 @@ class Taken:
         return intention
 
     def _open(self) -> Conversation:
-        event = self.event
-        return messages.open_conversation(
-            event.key, direct=event.direct, in_thread=event.in_thread, now=self.now
-        )
+        return open_place(self.event, self.event.key, self.now, late=self.event.in_thread)
 
     def _at_roundtable(self, conversation: Conversation) -> bool:
         """One that is held says nothing yet, so it keeps nobody from asking."""

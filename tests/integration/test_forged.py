@@ -155,3 +155,19 @@ async def test_who_looks_at_the_home_too_often_is_told_so_and_is_no_stranger(
     ]
     assert "Running and waiting" in pages[1].text
     assert "that was a lot in one minute" in pages[2].text
+
+
+@pytest.mark.parametrize("how", ["shortcut", "message"])
+async def test_a_private_thread_does_not_branch_into_its_channel_at_its_first_word(
+    house: House, how: str
+) -> None:
+    said = Said("91", LEE, SECRET, 91.0)
+    if how == "shortcut":
+        used = ChatEvent(PRIVATE, "s1", "91", LEE, "", "shortcut", 92.0, command="branch")
+        told = await house.intake.accept(replace(used, target=said, apart=True))
+        assert "private thread cannot branch" in told.text
+    else:
+        more = {"key": PRIVATE, "event_id": "m1", "apart": True, "quoted": said}
+        await house.say("!branch from here", root="9", at="92", mention=True, who=LEE, **more)
+        assert "private thread cannot branch" in (await house.posts())[0][1]
+    assert await house.records.do(BranchRow.select().count) == 0
