@@ -18,7 +18,7 @@ from bridge.starting import begin
 from bridge.team_acts import TeamActs
 from bridge.team_commands import Team
 from core.errors import BadInput
-from core.model import Conversation, ConversationKey, Field, Form, Reply, Said
+from core.model import ChatEvent, Conversation, ConversationKey, Field, Form, Reply, Said
 from core.records import history, messages, pointed, turns
 from core.redact import redact
 from core.tongue import say
@@ -47,6 +47,16 @@ class Targets:
         self._kept[_at(key, said.message_id)] = said
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
+
+    def change(self, event: ChatEvent) -> None:
+        """A message was edited or deleted (which may not tell its thread): it is not kept so."""
+        channel = replace(event.key, root="")
+        for at in [one for one in self._kept if one[1] == event.message_id]:
+            if replace(at[0], root="") != channel:
+                continue
+            said = self._kept.pop(at)
+            if event.kind == "edit":
+                self._kept[at] = replace(said, text=event.text, attachments=event.attachments)
 
     def find(self, key: ConversationKey, message_id: str) -> Said | None:
         """The message, if it is remembered."""

@@ -187,6 +187,7 @@ class Taken:
         event = self.event
         if event.missed and heard.edited_since(event.key, event.message_id, event.sent_at):
             return  # the history was read before the edit that we have
+        self.policy.targets.change(event)
         message_id = messages.change_text(
             event.key, event.message_id, event.text, self.now, event.attachments
         )
@@ -204,6 +205,7 @@ class Taken:
 
     def _delete(self) -> None:
         event = self.event
+        self.policy.targets.change(event)
         if message_id := erasure.asked_in(event.key, event.message_id):
             erasure.erase(message_id, self.now)
         else:

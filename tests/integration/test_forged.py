@@ -171,3 +171,19 @@ async def test_a_private_thread_does_not_branch_into_its_channel_at_its_first_wo
         await house.say("!branch from here", root="9", at="92", mention=True, who=LEE, **more)
         assert "private thread cannot branch" in (await house.posts())[0][1]
     assert await house.records.do(BranchRow.select().count) == 0
+
+
+@pytest.mark.parametrize("then", ["edit", "delete"])
+async def test_what_an_asked_about_message_said_before_is_not_kept(house: House, then: str) -> None:
+    said, at = Said("91", LEE, SECRET, 91.0), replace(CHANNEL, root="91")
+    used = ChatEvent(at, "s1", "91", LEE, "", "shortcut", time.time(), command="ask", target=said)
+    await house.intake.accept(used)
+    text = "nothing" if then == "edit" else ""
+    await house.intake.accept(ChatEvent(at, "g1", "91", LEE, text, then, time.time()))
+    form = ChatEvent(
+        CHANNEL, "f1", "", KIM, "91", "form", time.time(), command="about",
+        values={"question": ("what is it?",)},
+    )  # fmt: skip
+    await house.intake.accept(form)
+    kept = await house.records.do(lambda: [row.text for row in MessageRow.select()])
+    assert kept == (["nothing", "what is it?"] if then == "edit" else ["what is it?"])
