@@ -117,7 +117,11 @@ async def _complete(
         await _patiently(_share, api, channel, root, sent)
     except ChatRefused as refused:
         return tuple((file.name, str(refused)) for _, file in sent)
-    await _until_shown(api, [ident for ident, _ in sent])
+    except ChatUnsure:  # a share that took effect may come into sight after a later call's look
+        if not await _are_shown(api, sent):
+            raise
+        return ()
+    await _are_shown(api, sent)
     return ()
 
 
@@ -130,11 +134,11 @@ async def _share(api: Api, channel: str, root: str, sent: Sequence[tuple[str, Ou
     )
 
 
-async def _until_shown(api: Api, ids: Sequence[str]) -> None:
+async def _are_shown(api: Api, sent: Sequence[tuple[str, OutFile]]) -> bool:
     """Slack shares in its own time: what follows in the thread waits for it, but not for long."""
     try:
         async with asyncio.timeout(SHARED_WITHIN_S):
-            left = list(ids)
+            left = [ident for ident, _ in sent]
             while left:
                 told: Any = (await api.call("files.info", file=left[0])).get("file")
                 if told and told.get("shares"):
@@ -143,6 +147,8 @@ async def _until_shown(api: Api, ids: Sequence[str]) -> None:
                     await asyncio.sleep(LOOK_EVERY_S)
     except (TimeoutError, ChatBusy, ChatUnsure, ChatRefused) as error:
         log.info("slack.share_not_seen", why=str(error) or "in time")
+        return False
+    return True
 
 
 async def _shared(

@@ -79,12 +79,24 @@ async def test_a_limit_is_waited_for_and_a_lost_reply_shows_nothing_twice(
     body = {"ok": False, "error": "ratelimited"}
     slack.api.faults.append(Fault(UPLOAD, status=429, body=body, headers={"Retry-After": "0"}))
     slack.api.faults.append(Fault(SHARE, takes_effect=True, cut=True))
+    slack.api.faults.append(Fault("files.info", cut=True))
     at = time.time()
     with pytest.raises(ChatUnsure):
         await chat.post(key, answer)
     posted = await chat.post(key, replace(answer, tried_at=at))
     assert await shown(slack, root) == ["answer", "a.txt", "b.txt"]
     assert posted.lost == ()
+
+
+async def test_a_share_whose_reply_was_lost_is_waited_for_at_once(slack, chat, answer) -> None:
+    """Slack shares in its own time: a later call could look too early, and share twice."""
+    root = await slack.say("q")
+    slack.api.faults.append(Fault(SHARE, takes_effect=True, cut=True))
+    # Not in sight yet.
+    slack.api.faults.append(Fault("files.info", body={"ok": True, "file": {"id": "F1"}}))
+    posted = await chat.post(ConversationKey("slack", TEAM, GENERAL, root), answer)
+    assert posted.lost == ()
+    assert await shown(slack, root) == ["answer", "a.txt", "b.txt"]
 
 
 async def test_without_the_scope_it_takes_no_files(slack, chat) -> None:
