@@ -74,7 +74,7 @@ def _branch(acts: Acts, conversation: Conversation) -> Reply | None:
     """A new thread from this answer; whoever has opened one here is led to that."""
     at = pointed.message_at(conversation, acts.event.message_id)
     for branch in links.branches_of(conversation.id):
-        mine = branch.by == acts.event.author.name and branch.state == "open"
+        mine = branch.by_key == acts.person and branch.state == "open"
         if at and mine and branch.message_id == at:
             made = messages.get_conversation(branch.conversation_id)
             where = acts.policy.ground.address(made.key, "") if made.opened else ""

@@ -151,3 +151,4 @@ class Branch:
     state: BranchState
     by: str
     at: float
+    by_key: str = ""  # who that is; names can be anybody's

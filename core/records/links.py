@@ -184,6 +184,7 @@ def to_branch(row: BranchRow) -> Branch:
         state=cast("BranchState", row.state),
         by=row.by_name,
         at=row.created_at,
+        by_key=row.by_key,
     )
 
 

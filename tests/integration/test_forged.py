@@ -16,7 +16,7 @@ from bridge.access import Door
 from bridge.intake import Intake
 from bridge.often import Counter, Often
 from bridge.shortcuts import Targets
-from core.model import ChatEvent, ConversationKey, Said, Step
+from core.model import Author, ChatEvent, ConversationKey, Said, Step
 from core.records import closed, outbox, runs, turns
 from core.records.tables import BranchRow, MessageRow, OutboxRow, TurnRow
 from core.records.thread import Records
@@ -187,3 +187,17 @@ async def test_what_an_asked_about_message_said_before_is_not_kept(house: House,
     await house.intake.accept(form)
     kept = await house.records.do(lambda: [row.text for row in MessageRow.select()])
     assert kept == (["nothing", "what is it?"] if then == "edit" else ["what is it?"])
+
+
+async def test_whoever_takes_somebodys_name_is_not_taken_for_them(house: House) -> None:
+    run = await asked(house, OTHER, apart=False)
+
+    async def branch(who: Author, ident: str) -> str:
+        press = ChatEvent(OTHER, ident, "10", who, f"branch:{run}", "button", 20.0)
+        told = await house.intake.accept(press)
+        return told.text if told else ""
+
+    await branch(KIM, "b1")
+    assert "already" not in await branch(replace(LEE, name=KIM.name), "b2")
+    assert "already" in await branch(replace(KIM, name="Kim Minji"), "b3")
+    assert await house.records.do(BranchRow.select().count) == 2
