@@ -30,6 +30,9 @@ _NUMBERED = re.compile(r"[ \t>]*\d{1,3}[.)]?[ \t]*")
 _ITEM = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]|#{1,6}[ \t]")
 _TASK = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+\[[ xX]?\]?[ \t]*")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?(?:`{3,}[^`]*|~{3,}.*)")
+_QUOTED_FENCE = re.compile(
+    r"[ \t]*>[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*\Z)|~{3,})"
+)
 _ROW = re.compile(r"[ \t>]*\|")
 _DELIMITERS = re.compile(r"[ \t>|:-]*-[ \t|:-]*")
 _UNDECIDED = re.compile(
@@ -205,10 +208,18 @@ def _balanced(block: str) -> str:
     block = block.rstrip()
     if block.startswith(("    ", "\t")) and not _ITEM.match(block):
         return block  # code by its indent, or deep in a list
-    lines = block.rsplit("\n", 1)
+    lines = block.split("\n")
     if _ROW.match(lines[-1]):
         return block  # whole rows
-    block = _UNDECIDED.sub("", block).rstrip()
+    if _in_quoted_code(lines):  # the quote's end closes it
+        while lines and not lines[-1].strip(" \t>`~"):
+            lines.pop()
+        return "\n".join(lines)
+    return _closed(_UNDECIDED.sub("", block).rstrip())
+
+
+def _closed(block: str) -> str:
+    """``block`` with the marks closed that are open at its end."""
     at, stack = 0, list[list[str | int]]()
     while found := _SIGNS.search(block, at):
         sign, start, at = found[0], found.start(), found.end()
@@ -237,6 +248,20 @@ def _balanced(block: str) -> str:
     return block
 
 
+def _in_quoted_code(lines: Sequence[str]) -> bool:
+    """Whether a fence within a quote is open at the end."""
+    fence = ""
+    for line in lines:
+        inside = line.strip(" \t>")
+        if not line.lstrip().startswith(">"):
+            fence = ""
+        elif fence:
+            fence = "" if inside.startswith(fence) and not inside.strip(fence[0]) else fence
+        elif found := _QUOTED_FENCE.match(line):
+            fence = found[1]
+    return bool(fence)
+
+
 def _ended(before: str, inside: str, mark: str) -> str:
     """``inside`` with its closing mark; where nothing is inside, its opening mark goes."""
     if inside.strip():
@@ -251,6 +276,8 @@ def _step(stack: list[list[str | int]], block: str, token: str, start: int, end:
     within = before.isalnum() and after.isalnum()
     if within and (mark == "_" or (size == 1 and (before + after).isascii())):
         return  # a_name, 5*3
+    if mark == "*" and _is_glob(before, size, block[end : end + 2]):
+        return
     if before.strip() and any(opened[0] == mark for opened in stack):
         while size and stack:
             opened = stack[-1]
@@ -265,6 +292,14 @@ def _step(stack: list[list[str | int]], block: str, token: str, start: int, end:
                 break
     if size and after.strip():
         stack.append([mark, size, end])
+
+
+def _is_glob(before: str, size: int, after: str) -> bool:
+    """``*.py`` and ``src/**/*.ts``, as ``core.markup.dialect`` has it."""
+    if size > 1:
+        return after[:1] == "/" and (before == "/" or after[1:] == "*")
+    begins = not before.strip() or before in "(,"
+    return before == "/" or after[:1] == "/" or (after[:1] == "." and begins)
 
 
 def _words_of_link(block: str, start: int, label: int) -> str | None:

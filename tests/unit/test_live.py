@@ -55,6 +55,13 @@ def live(*deltas: str) -> LiveText:
         ("```py\n**kw = `1", "```py\n**kw = `1\n```"),
         ("```py\nx\n``", "```py\nx\n```"),
         ("~~~~\nx", "~~~~\nx\n~~~~"),
+        ("> ```py\n> **kw = `1\n> ", "> ```py\n> **kw = `1"),
+        ("> ```\n> x\n> ``", "> ```\n> x"),
+        ("> a\n> ```", "> a"),
+        ("> ```\n> x\n> ```\n> and **b", "> ```\n> x\n> ```\n> and **b**"),
+        ("all *.p", "all *.p"),
+        ("in src/**/*.t", "in src/**/*.t"),
+        ("*a*. And *b", "*a*. And *b*"),
     ],
 )
 def test_half_written_markdown_is_shown_balanced(half, shown):
