@@ -14,7 +14,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from adapters.slack import doctor, files, history, layout, missed
 from adapters.slack.api import BAD_LAYOUT, GONE, Api
-from adapters.slack.events import Directory, Identity, ids_in, ours, to_said
+from adapters.slack.events import Directory, Identity, ours, to_said
 from adapters.slack.inbox import Inbox
 from adapters.slack.links import SocketLink, serve_http
 from adapters.slack.names import People
@@ -24,7 +24,6 @@ from adapters.slack.render import MAX_BYTES, render
 from adapters.slack.sharing import FILE_BYTES, share
 from adapters.slack.streams import STREAM_CHARS, STREAM_S, Growing
 from adapters.slack.tables import shown
-from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import BadSettings, ChatBusy, ChatRefused, ChatUnsure
 from core.model import (
     Attachment,
@@ -314,8 +313,7 @@ class SlackChat:
                 raise
             nobody = Author("", "somebody", "bot", trusted=False)
             return (Said(key.root, nobody, "", float(key.root), gone=True),)
-        users = {user for message in found for user in ids_in(message)}
-        channels = {c for message in found for c in unnamed_channels(raw_text(message))}
+        users, channels = history.to_look_up(found)
         known: Directory = await self._people.look_up(me, users, channels, HISTORY_NAMES_S)
         said = [s for message in found if (s := to_said(message, me, known)) is not None]
         if gap and said:  # before the first one that is not the thread's own

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import structlog
 
 from adapters.slack.api import GONE, Api
+from adapters.slack.events import ids_in
+from adapters.slack.text import raw_text, unnamed_channels
 from core.errors import ChatBusy, ChatRefused
 from core.model import ConversationKey
 
@@ -17,6 +19,7 @@ log = structlog.get_logger()
 Json = Mapping[str, Any]
 PAGE = 200
 MAX_PAGES = 25
+LOOKED_UP = 100  # people, and channels, of one history
 LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 
 
@@ -91,3 +94,17 @@ async def newest(api: Api, key: ConversationKey, limit: int) -> tuple[list[Json]
         else:
             rest.appendleft(message)
     return [*root, *rest], seen > len(rest)
+
+
+def to_look_up(found: Sequence[Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The people and channels of a history to ask Slack about, the newest first.
+
+    Who spoke comes before who was named, and all of it is bounded: each is a call, and while Slack
+    refuses those for their number nobody's standing is known.
+    """
+    newest = found[::-1]
+    authors = [i for message in newest for i in ids_in({**message, "text": "-"})[:1]]
+    named = [i for message in newest for i in ids_in(message)]
+    channels = [c for message in newest for c in unnamed_channels(raw_text(message))]
+    users = tuple(dict.fromkeys((*authors, *named)))
+    return users[:LOOKED_UP], tuple(dict.fromkeys(channels))[:LOOKED_UP]

@@ -14,6 +14,7 @@ from adapters.slack.events import (
     to_event,
     to_said,
 )
+from adapters.slack.history import to_look_up
 from adapters.slack.layout import METADATA_TYPE, body, changed_message, is_this, new_message, note
 from adapters.slack.names import one_line, to_person
 from adapters.slack.text import (
@@ -565,3 +566,12 @@ def test_a_text_that_names_hundreds_costs_few_look_ups_and_none_of_its_author():
     assert len(ids_in(message)) <= 25
     assert len(unnamed_channels(names)) <= 25
     assert mentioned_people(names + " <@UBOT>")[-1] == "UBOT"  # who is addressed is read whole
+
+
+def test_of_a_history_who_spoke_is_looked_up_before_who_was_named():
+    made_up = " ".join(f"<@UX{n:03}>" for n in range(20))
+    found = [{"user": f"U{n:03}", "text": made_up, "ts": f"{n}.0"} for n in range(95)]
+    users, channels = to_look_up(found)
+    assert users[:95] == tuple(f"U{n:03}" for n in reversed(range(95)))
+    assert len(users) <= 100
+    assert channels == ()
