@@ -283,7 +283,8 @@ class SlackChat:
                 f"(at most {layout.UPDATE_MAX_BYTES}); post it as a new message.",
                 "msg_too_long",
             )
-        message = layout.changed_message(post)
+        # Left out, Slack reads an update as if a person had typed it, unlike a post.
+        message = {**layout.changed_message(post), "parse": "none"}
         await self._send("chat.update", message, channel=key.channel, ts=message_id)
 
     async def react(

@@ -89,6 +89,8 @@ async def test_edit_replaces_text_and_buttons(slack, chat) -> None:
         await chat.edit(at(root), posted.message_id, Post("e2", "done"))
         assert (await slack.answers(root))[-1].text == "done"
         assert (await slack.answers(root))[-1].buttons == {}
+    # A post is read as it is, and so is what takes its place: nothing in it becomes a mention.
+    assert {call.args["parse"] for call in slack.calls("chat.update")} == {"none"}
 
 
 async def test_an_edit_is_never_cut(slack, chat) -> None:
