@@ -65,11 +65,16 @@ def roundtable_form(wanted: Convene, tables: Tables, names: Names) -> Form:
         Field(TOPIC, say("Topic"), "paragraph", wanted.topic, hint=say("What it is about")),
         Field(
             SEATS,
-            f"Participants{preset}"[:45],
+            say("Participants{preset}", preset=preset)[:45],
             "choices",
             "\n".join(seats),
             options=tuple((entry, _label(entry)) for entry in _offered(setup.seats, tables, names)),
-            hint=f"{MIN_SEATS} to {MAX_SEATS}, as persona (engine){presets}"[:100],
+            hint=say(
+                "{fewest} to {most}, as persona (engine){presets}",
+                fewest=MIN_SEATS,
+                most=MAX_SEATS,
+                presets=presets,
+            )[:100],
             at_least=MIN_SEATS,
             at_most=MAX_SEATS,
         ),

@@ -26,7 +26,7 @@ def next_speaker(acts: Acts, conversation: Conversation, name: str) -> Reply | N
     tables = [t for t in at_work if t.kind == "roundtable"]
     if not tables:
         waits = any(t.kind == "roundtable" for t in turns.waiting(conversation.id))
-        return Reply(NOBODY if waits else NOT_A_TABLE)
+        return Reply(say(NOBODY) if waits else say(NOT_A_TABLE))
     turn = tables[0]
     speaking = _speaking(turn)
     chosen = [run for run in speaking if not name or name.casefold() in _names(turn, run)]

@@ -178,7 +178,7 @@ class TeamActs:
                 by=self.by,
                 now=self.now,
             )
-            kind = f"{made.severity}, {literal(made.category)}"
+            kind = f"{words.state(made.severity)}, {literal(made.category)}"
             short = say(
                 "Written down as finding **{number}** ({kind}).", number=made.number, kind=kind
             )
@@ -375,7 +375,18 @@ def _title(text: str) -> str:
     return line if len(line) <= 80 else line[:79] + "…"
 
 
+_KINDS = {
+    "plan": to_say("plan"),
+    "finding": to_say("finding"),
+    "artifact": to_say("artifact"),
+    "decision": to_say("decision"),
+}
+
+
 def _none(what: str, number: int) -> BadInput:
-    return BadInput(
-        say("There is no {what} {number} that may be seen from here.", what=what, number=number)
+    told = say(
+        "There is no {what} {number} that may be seen from here.",
+        what=say(_KINDS[what]),
+        number=number,
     )
+    return BadInput(told)

@@ -11,7 +11,7 @@ from typing import Literal, cast, get_args
 from bridge.options import ALIKE
 from core.errors import BadInput
 from core.model import SEVERITIES, Severity
-from core.tongue import say
+from core.tongue import say, to_say
 
 Topic = Literal["plan", "finding", "artifact", "decisions", "link", "unlink", "branch"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
@@ -37,20 +37,24 @@ VERBS: dict[Topic, tuple[str, ...]] = {
     "branch": ("adopt", "discard"),
 }
 USAGE: dict[Topic, str] = {
-    "plan": (
+    "plan": to_say(
         "`!plan`, `!plan new TITLE` (subtasks on further lines), `!plan show 3`, "
         "`!plan approve 3`, `!plan reject 3`, `!plan start 3.1`, `!plan done 3.1`, `!plan done 3`"
     ),
-    "finding": (
+    "finding": to_say(
         "`!findings`, `!finding add [security/high] text`, `!finding show 4`, "
         "`!finding close 4`, `!finding reopen 4`"
     ),
-    "artifact": "`!artifacts`, `!artifact add TITLE` (text on further lines), `!artifact show 2`",
-    "decisions": "`!decisions`, `!decisions show 5`",
-    "link": "`!link`, `!link LINK-TO-A-THREAD`, `!link 12`",
-    "unlink": "`!unlink LINK-TO-A-THREAD`, `!unlink 12`",
-    "branch": "`!branch`, `!branch #12 title`, `!branch LINK-TO-A-MESSAGE title`, "
-    "`!branch adopt`, `!branch discard`",
+    "artifact": to_say(
+        "`!artifacts`, `!artifact add TITLE` (text on further lines), `!artifact show 2`"
+    ),
+    "decisions": to_say("`!decisions`, `!decisions show 5`"),
+    "link": to_say("`!link`, `!link LINK-TO-A-THREAD`, `!link 12`"),
+    "unlink": to_say("`!unlink LINK-TO-A-THREAD`, `!unlink 12`"),
+    "branch": to_say(
+        "`!branch`, `!branch #12 title`, `!branch LINK-TO-A-MESSAGE title`, "
+        "`!branch adopt`, `!branch discard`"
+    ),
 }
 MAX_TITLE_CHARS = 200
 MAX_SUBTASKS = 50
@@ -122,7 +126,7 @@ def _without_verb(topic: Topic, first: str, verb: str) -> Team:
         return _numbered(topic, "show", verb)
     alike = get_close_matches(verb, VERBS[topic], 1, ALIKE)
     meant = say("Did you mean `!{topic} {alike}`? ", topic=topic, alike=alike[0]) if alike else ""
-    raise BadInput(say("{meant}It goes like this: {usage}.", meant=meant, usage=USAGE[topic]))
+    raise BadInput(say("{meant}It goes like this: {usage}.", meant=meant, usage=say(USAGE[topic])))
 
 
 def _numbered(topic: Topic, verb: str, rest: str) -> Team:
@@ -187,7 +191,7 @@ def _finding(rest: str, below: Sequence[str]) -> Team:
     text = "\n".join((rest, *below)).strip()
     if not text:
         raise BadInput(
-            say("What was found? For example: {split}.", split=USAGE["finding"].split(", ")[1])
+            say("What was found? For example: {split}.", split=say(USAGE["finding"]).split(", ")[1])
         )
     return Team(
         "finding",
@@ -220,7 +224,7 @@ def _pointed(topic: Topic, verb: str, text: str) -> Team:
         return Team(topic, verb, link=address[1], title=rest.strip()[:MAX_TITLE_CHARS])
     if topic == "branch" or not text:
         return Team(topic, verb, title=text[:MAX_TITLE_CHARS])
-    raise BadInput(say("It goes like this: {usage}.", usage=USAGE[topic]))
+    raise BadInput(say("It goes like this: {usage}.", usage=say(USAGE[topic])))
 
 
 # --- addresses -------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def header_text(turn: Turn, runs: Sequence[Run], synthesis_id: int = 0) -> str:
     ``synthesis_id`` is the record id of the synthesis, once it is there.
     """
     state = header_state(turn, runs)
-    topic = literal(turn.prompt, 300) if turn.prompt else f"*{DELETED}*"
+    topic = literal(turn.prompt, 300) if turn.prompt else f"*{say(DELETED)}*"
     # Who asked: behind a slash command there is no message of theirs.
     head = say("**Roundtable** · {state} · asked by {who}", state=state, who=literal(turn.asker))
     lines = [head, "", f"> {topic}", ""]

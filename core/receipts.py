@@ -9,10 +9,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.model import Parity, ParityPart, ParitySeat
-from core.tongue import say
+from core.tongue import say, to_say
 from core.words import literal
 
 BAR = 6
+# States of runs, reasons of modes, and heads of tables, as records and packs name them.
+_WORDS = {
+    "open": to_say("running"),
+    "answered": to_say("answered"),
+    "failed": to_say("failed"),
+    "cancelled": to_say("cancelled"),
+    "skipped": to_say("skipped"),
+    "cut": to_say("cut"),
+    "parked": to_say("parked"),
+    "requested": to_say("requested"),
+    "long-conversation": to_say("long-conversation"),
+    "has-plan": to_say("has-plan"),
+    "default": to_say("default"),
+    "section": to_say("section"),
+    "used": to_say("used"),
+    "of": to_say("of"),
+    "hash": to_say("hash"),
+    "known": to_say("known"),
+    "size": to_say("size"),
+    "who": to_say("who"),
+}
 
 
 def say_context(found: Sequence[dict[str, Any]], wanted: str) -> str:
@@ -55,13 +76,16 @@ def say_receipt(run: dict[str, Any]) -> str:
     )
     lines = [
         say(
-            "**Run `{run}`** · {name} · {state}", run=run["run"][:8], name=name, state=run["state"]
+            "**Run `{run}`** · {name} · {state}",
+            run=run["run"][:8],
+            name=name,
+            state=_in_words(run["state"]),
         ),
         "",
         say(
             "Mode {mode} ({reason}) · {size}, {tokens}",
             mode=run["mode"],
-            reason=run["reason"],
+            reason=_in_words(run["reason"]),
             size=size,
             tokens=tokens,
         ),
@@ -170,7 +194,9 @@ def _delivered(run: dict[str, Any]) -> str:
 def _section_rows(sections: Sequence[dict[str, Any]]) -> list[str]:
     """A table: a bar, used and granted characters, digest; known and cut where there is any."""
     more = [key for key in ("known", "cut") if any(section.get(key) for section in sections)]
-    heads = ["section", "", "used", "of", "hash", *more]
+    shown = (_in_words(head) for head in ("section", "used", "of", "hash", *more))
+    first, *others = shown
+    heads = [first, "", *others]
     rows = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for section in sections:
         used, granted = section["used"], section["granted"]
@@ -179,6 +205,10 @@ def _section_rows(sections: Sequence[dict[str, Any]]) -> list[str]:
         cells += [_cell(section.get(key)) for key in more]
         rows.append(f"| {' | '.join(cells)} |")
     return rows
+
+
+def _in_words(name: str) -> str:
+    return say(_WORDS[name]) if name in _WORDS else name
 
 
 def _cell(value: Any) -> str:
@@ -220,7 +250,8 @@ def _say_round(round_: Parity) -> str:
     title = say("Synthesis") if round_.synthesis else say("Round {round}", round=round_.round + 1)
     lines = [f"**{title}** · {verdict}", ""]
     lines += [f"- {_say_seat(seat)}" for seat in round_.seats]
-    lines += ["", "| section | size | hash | who |", "|---|---|---|---|"]
+    heads = " | ".join(map(_in_words, ("section", "size", "hash", "who")))
+    lines += ["", f"| {heads} |", "|---|---|---|---|"]
     lines += [_say_part(part, names) for part in (*round_.shared, *round_.own)]
     return "\n".join(lines)
 
@@ -234,6 +265,6 @@ def _say_seat(seat: ParitySeat) -> str:
 
 def _say_part(part: ParityPart, names: Sequence[str]) -> str:
     everybody = len(part.who) == len(names) > 1
-    who = "all" if everybody else ", ".join(names[n].split(" (")[0] for n in part.who)
-    size = f"{part.size:,}" if part.hash else "none"
+    who = say("everybody") if everybody else ", ".join(names[n].split(" (")[0] for n in part.who)
+    size = f"{part.size:,}" if part.hash else say("none")
     return f"| {part.name} | {size} | {part.hash[:8]} | {who} |"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from bridge.languages import Language, Languages, parse_language
 from config.settings import SettingsError, load_settings
 from core.errors import BadInput
 from core.model import ConversationKey
+from core.receipts import say_receipt
 from core.tongue import speaking
 from core.tongue.extract import ROOT
 from core.words import moment, without_moments
@@ -104,12 +106,58 @@ def test_what_people_are_told_goes_through_say():
                 if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
                     continue
                 at = TEXTS.get(call.func.id)
-                if at is not None and len(call.args) > at and _is_bare(call.args[at]):
+                shown = call.args[at : at + 1] if at is not None else []
+                shown += [kw.value for kw in call.keywords if at is not None and kw.arg == "hint"]
+                if any(map(_is_bare, shown)):
                     bare.append(f"{name}:{call.lineno}")
     assert not bare, "say(…) them: see docs/how-to/languages.md"
 
 
-def _is_bare(text: ast.expr) -> bool:
-    parts = text.values if isinstance(text, ast.JoinedStr) else [text]
-    words = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
-    return any(re.search(r"[A-Za-z]{2}", word) for word in words)
+def _is_bare(text: ast.AST) -> bool:
+    """Whether words or a marked constant are shown that no call (``say``, a helper) looked up."""
+    if isinstance(text, ast.Constant):
+        return isinstance(text.value, str) and re.search(r"[A-Za-z]{2}", text.value) is not None
+    if isinstance(text, ast.Name):
+        return text.id in _marked()
+    if isinstance(text, ast.IfExp):
+        return _is_bare(text.body) or _is_bare(text.orelse)
+    if isinstance(text, ast.Subscript):
+        return _is_bare(text.value)
+    if isinstance(text, ast.Call | ast.Compare | ast.Attribute):
+        return False
+    return any(map(_is_bare, ast.iter_child_nodes(text)))
+
+
+@cache
+def _marked() -> frozenset[str]:
+    """The names of all constants that are marked with ``to_say``."""
+    found = re.compile(r"^([A-Z][A-Z_]+) = to_say\(", re.MULTILINE)
+    paths = (
+        path
+        for package in ("bridge", "core", "adapters")
+        for path in (ROOT / package).rglob("*.py")
+    )
+    return frozenset(name for path in paths for name in found.findall(path.read_text("utf-8")))
+
+
+def test_words_that_records_and_packs_name_are_said_too():
+    run = {
+        "run": "c9e455e7",
+        "persona": "",
+        "engine": "claude",
+        "state": "answered",
+        "mode": "lite",
+        "reason": "default",
+        "chars": 100,
+        "budget": 1000,
+        "dropped": [],
+        "estimated_tokens": 25,
+        "budget_from": "default",
+        "sections": [{"name": "files", "used": 5, "granted": 9, "hash": "c1d57ce4"}],
+    }
+    with speaking("ko"):
+        told = say_receipt(run)
+    assert "claude · 답변함" in told
+    assert "(기본값)" in told
+    assert "| 섹션 |  | 사용 | 한도 | 해시 |" in told
+    assert "**Run `c9e455e7`** · claude · answered" in say_receipt(run)

@@ -42,7 +42,7 @@ def test_all_the_same_is_said_in_a_line_and_one_row_a_section():
     text = say_parity([round_])
     assert f"**Round 1** · both know the same {len(round_.shared)} shared sections" in text
     plan = next(part for part in round_.shared if part.name == "plan")
-    assert f"| plan | {plan.size:,} | {plan.hash[:8]} | all |" in text
+    assert f"| plan | {plan.size:,} | {plan.hash[:8]} | everybody |" in text
     assert "- architect (claude) `run0001a`: standard, " in text
 
 
@@ -105,7 +105,7 @@ def test_the_one_who_sums_up_stands_apart():
     assert (first.synthesis, last.synthesis) == (False, True)
     text = say_parity([last])
     assert "**Synthesis** · " in text
-    assert "| all |" not in text  # one alone is named
+    assert "| everybody |" not in text  # one alone is named
 
 
 def test_a_bar_shows_the_share_and_never_hides_something():
