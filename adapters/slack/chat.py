@@ -235,14 +235,16 @@ class SlackChat:
 
     async def _send(self, method: str, message: dict[str, Any], **address: Any) -> Any:
         """Send; a layout that Slack refuses is sent again as plain text, nothing left out."""
-        try:
-            return await self._api.call(method, **address, **message)
-        except ChatRefused as error:
-            bare = layout.without_blocks(message)
-            if bare == message or error.code not in BAD_LAYOUT | {"msg_too_long"}:
-                raise
-            log.warning("slack.layout_refused", method=method, code=error.code)
-            return await self._api.call(method, **address, **bare)
+        plainer = iter(layout.plainer(message))
+        while True:
+            try:
+                return await self._api.call(method, **address, **message)
+            except ChatRefused as error:
+                bare = next(plainer, message)
+                if bare == message or error.code not in BAD_LAYOUT | {"msg_too_long"}:
+                    raise
+                log.warning("slack.layout_refused", method=method, code=error.code)
+                message = bare
 
     async def _find(self, key: ConversationKey, post: Post, me: Identity) -> Posted | None:
         """An earlier attempt of ``post`` that took effect unseen."""

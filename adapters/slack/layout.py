@@ -127,9 +127,20 @@ def changed_message(post: Post) -> dict[str, Any]:
     return {"blocks": [], "attachments": [], **body(post.text, post.buttons)}
 
 
-def without_blocks(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The same message as plain text, for when Slack refuses its blocks."""
-    return {k: v for k, v in args.items() if k not in ("blocks", "attachments")}
+def plainer(args: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The same message for when Slack refuses its blocks: without a table, and as plain text.
+
+    A table that is refused does not take the buttons along; nothing of the text is left out.
+    """
+    blocks = args.get("blocks") or ()
+    pressed = [block for block in blocks if block["type"] == "actions"]
+    text = {k: v for k, v in args.items() if k not in ("blocks", "attachments")}
+    if not pressed or all(block["type"] != "table" for block in blocks):
+        return [text]
+    # An empty list takes away the blocks that an edited message had.
+    none: dict[str, Any] = {"blocks": []} if "attachments" in args else {}
+    attachment = {"fallback": "buttons", "blocks": pressed}
+    return [{**text, **none, "attachments": [attachment]}, text]
 
 
 def is_this(message: Json, post: Post, *, own: bool, newer: bool) -> bool:

@@ -288,6 +288,23 @@ async def test_c015_a_refused_table_is_posted_as_text_once(slack, chat, method) 
     assert others
 
 
+@pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
+async def test_a_refused_table_takes_no_buttons_along(slack, chat, method) -> None:
+    root = await slack.say("q")
+    (text,) = chat.render("|a|b|\n|-|-|\n|1|2|")
+    posted = await chat.post(at(root), Post("n0", "…"))
+    slack.refuse(method, "msg_blocks_too_long")
+    if method == "chat.update":
+        await chat.edit(at(root), posted.message_id, Post("n1", text, STOP))
+    else:
+        await chat.post(at(root), Post("n1", text, STOP))
+    shown = [m for m in await slack.seen() if m.root == root and m.ts != root][-1]
+    assert shown.text == "```\na | b\n--+--\n1 | 2\n```"
+    assert not shown.raw.get("blocks")
+    (attachment,) = shown.raw["attachments"]
+    assert [block["type"] for block in attachment["blocks"]] == ["actions"]
+
+
 async def test_a_table_is_found_again_by_its_text(slack, chat) -> None:
     root = await slack.say("q")
     (piece,) = chat.render("|a|b|\n|-|-|\n|1|**2**|")
