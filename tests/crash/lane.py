@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from tests.e2e.product import Product
 
 KILLER = Path(__file__).with_name("killer.py")
 Trigger = Sequence[dict[str, Any]]
-SETTLE_S = 60.0
-REACH_S = 30.0
+SETTLE_S = 120.0
+REACH_S = 90.0
 TOLD = re.compile(r"Moot was interrupted while")
 STATUS = re.compile(r"⏳|is working ·")
 
@@ -61,7 +62,7 @@ class Lane:
     lives: int = 0
     kills: int = 0
     told: int = 0
-    runs: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, tuple[int, float]] = field(default_factory=dict)  # pid, when it was there
     standing: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -136,7 +137,8 @@ class Lane:
         for name in ("run.started", "run.spawned"):
             for event in self.product.logged(name):
                 if event.get("run"):
-                    self.runs[event["run"]] = event["pid"]
+                    seen = datetime.fromisoformat(event["timestamp"]).timestamp()
+                    self.runs[event["run"]] = (event["pid"], seen)
 
     # --- what people see -------------------------------------------------------------------
 
@@ -152,8 +154,8 @@ class Lane:
             posts = await self.side.shown(root)
             if any(STATUS.search(post.text) for post in posts):
                 self.standing.add(root)
-            else:
-                self.standing.discard(root)
+                continue  # what is seen may be an answer that is still written
+            self.standing.discard(root)
             told = sum(bool(TOLD.search(post.text)) for post in posts)
             for one in [a for a in self.asked if a.root == root and a.accepted]:
                 missing = [w for w in one.wanted if not any(re.search(w, p.text) for p in posts)]
@@ -211,7 +213,7 @@ class Lane:
                 problems.append(f"{one.mark}: its thread was opened {len(found)} times")
         assert not problems, "\n".join(problems)
         left = [run for run in marks() if run in self.runs]
-        left += [f"{run}: {pid}" for run, pid in self.runs.items() if alive(pid)]
+        left += [f"{run}: {pid}" for run, (pid, seen) in self.runs.items() if alive(pid, seen)]
         assert not left, f"processes of runs are left: {left}"
         self.check_rows()
         self.told = len(self.rows("SELECT id FROM run WHERE state = 'failed'"))
@@ -269,10 +271,11 @@ def judge(root: str, here: Sequence[Asked], posts: Sequence[Shown]) -> list[str]
     return problems
 
 
-def alive(pid: int) -> bool:
-    """Whether the process runs (a zombie does not)."""
+def alive(pid: int, seen: float) -> bool:
+    """Whether the process runs that was there at that time (a zombie does not)."""
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        process = psutil.Process(pid)
+        return process.create_time() < seen + 1.0 and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+from pathlib import Path
 
-from tests.crash.lane import Asked, Lane, Trigger
+from tests.crash.lane import REACH_S, Asked, Lane, Trigger
 
 ANSWER = r"You asked:[\s\S]*{}"
+MIDDLE = "This is what there is of it so far, and it goes on in a while: one two three."
 SEATS = ("architect", "critic")
 END = (r"^\W*synthesizer \(rehearsal\) · synthesis", r"^\W*Positions")
 TABLE = "--with architect:rehearsal,critic:rehearsal --rounds 2"
@@ -20,6 +22,7 @@ class People:
         self.lane = lane
         self.rng = rng
         self._count = 0
+        self._held: list[Asked] = []
 
     def mark(self) -> str:
         self._count += 1
@@ -48,6 +51,33 @@ class People:
         self.lane.asked.append(one)
         text = f"{mark} and then? @@rehearse sleep={sleep_s}@@"
         one.event_id = await self.lane.side.reply(first.root, text)
+        return one
+
+    async def held(self) -> Asked:
+        """A question whose answer stops in its middle, until ``release``."""
+        mark = self.mark()
+        text = f'{mark} @@rehearse until={self._go(mark)} text="{MIDDLE} The end of {mark}."@@'
+        one = await self._mention(mark, text, f"The end of {mark}")
+        self._held.append(one)
+        return one
+
+    def release(self, *which: Asked) -> None:
+        """Let them (or all) go on to their end."""
+        for one in which or self._held:
+            self._go(one.mark).touch()
+
+    def _go(self, mark: str) -> Path:
+        return self.lane.folder / f"go-{mark}"
+
+    async def growing(self) -> Asked:
+        """An answer that is seen before it is whole: its message becomes the answer."""
+        one = await self.held()
+        async with asyncio.timeout(REACH_S):
+            while self.lane.product.runs:
+                if any("so far" in post.text for post in await self.lane.side.shown(one.root)):
+                    break
+                await asyncio.sleep(0.02)
+        self.release(one)
         return one
 
     async def two(self) -> None:
@@ -96,7 +126,7 @@ class People:
         text = f"roundtable: {mark} tabs? {slow} {TABLE} --mode parallel"
         return await self._mention(mark, text, header, *seats, *END, rest_falls=False)
 
-    async def held(self, trigger: Trigger) -> Asked:
+    async def over_budget(self, trigger: Trigger) -> Asked:
         """A roundtable over its budget: it asks before it starts."""
         mark = self.mark()
         self.lane.arm(trigger)
@@ -146,7 +176,7 @@ class People:
             posts = await self.lane.side.shown(one.root)
             return any(found.startswith(action) for post in posts for found in post.buttons)
 
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(REACH_S):
             while not await button():
                 await asyncio.sleep(0.02)
         await self.lane.side.press(one.root, label)

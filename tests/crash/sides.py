@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.peers.discord import LoopbackDiscord
-from tests.peers.discord.rest import OPEN_THREAD, SEND
+from tests.peers.discord.rest import EDIT, OPEN_THREAD, SEND
 from tests.peers.slack import ALICE, DEV, GENERAL, TEAM, LoopbackSlack, Seen
 
 Wire = Callable[[str, str], None]
@@ -86,14 +86,19 @@ class SlackSide:
         self.wire: Wire = lambda _what, _text: None
         self._replayed = 0
         self._channels: dict[str, str] = {}
-        send = slack.api._chat_postMessage
+        self._watch(slack.api, "_chat_postMessage", "post")
+        self._watch(slack.api, "_chat_update", "edit")
+        self._watch(slack.api.streams, "_chat_appendStream", "edit")
+
+    def _watch(self, methods: object, name: str, what: str) -> None:
+        act = getattr(methods, name)
 
         async def watched(args: dict[str, Any]) -> Any:
-            result = await send(args)
-            self.wire("post", args.get("text") or "")
+            result = await act(args)
+            self.wire(what, args.get("text") or args.get("markdown_text") or "")
             return result
 
-        slack.api._chat_postMessage = watched  # type: ignore[method-assign]
+        setattr(methods, name, watched)
 
     def settings(self, project: Path) -> dict[str, Any]:
         return {
@@ -195,6 +200,8 @@ class DiscordSide:
             result = perform(method, path, body, *more)
             if method == "POST" and SEND.fullmatch(path):
                 self.wire("post", body.get("content") or "")
+            elif method == "PATCH" and EDIT.fullmatch(path):
+                self.wire("edit", body.get("content") or "")
             elif method == "POST" and OPEN_THREAD.fullmatch(path):
                 self.wire("thread", "")
             return result

@@ -41,6 +41,7 @@ HOP = at("run.opened", hop=1)
 LAST_SEAT = at("run.opened", round=1, seat=1)
 SYNTHESIS = at("run.opened", round=2, seat=2)
 PRESSED = at("event.accepted", kind="button")
+ENDS = r"so far[\s\S]*The end of q"
 RUNNING = Stage("process recorded and working", (at("run.spawned"),))
 
 STAGES = (
@@ -58,8 +59,18 @@ STAGES = (
     Stage("status posted, not marked", (post("sent", "status"),)),
     Stage("status on the wire", wire=("post", "is working")),
     Stage("status marked", (post("marked", "status"),)),
-    Stage("status about to be withdrawn", (post("sending", "status", "delete"),)),
-    Stage("status withdrawn, not marked", (post("sent", "status", "delete"),)),
+    Stage(
+        "status about to be withdrawn",
+        (PRESSED, post("sending", "status", "delete")),
+        People.stop,
+    ),
+    Stage(
+        "status withdrawn, not marked",
+        (PRESSED, post("sent", "status", "delete")),
+        People.stop,
+    ),
+    Stage("answer grows, on the wire", wire=("edit", "so far"), act=People.growing),
+    Stage("message becomes the answer, on the wire", wire=("edit", ENDS), act=People.growing),
     Stage("answer about to be posted", (post("sending", "answer"),)),
     Stage("answer on the wire", wire=("post", "You asked")),
     Stage("answer posted, not marked", (post("sent", "answer"),)),
@@ -129,7 +140,7 @@ STAGES = (
 ANY_MOMENT = Stage("any moment")
 
 # Where Discord differs: the nonce decides, a thread is made apart, nothing is delivered again.
-ON_DISCORD = frozenset(
+ON_BOTH = frozenset(
     (
         "event committed, not acknowledged",
         "process recorded and working",
@@ -139,6 +150,8 @@ ON_DISCORD = frozenset(
         "answer on the wire",
         "answer posted, not marked",
         "between two posts of an answer",
+        "answer grows, on the wire",
+        "message becomes the answer, on the wire",
         "roundtable: header posted, not marked",
         "roundtable: last seat working",
         "round at once: one ready and kept, the other working",
@@ -151,3 +164,35 @@ ON_DISCORD = frozenset(
         "recovery: run cut, turn running",
     )
 )
+
+# Where no platform differs, and Slack has enough to do.
+ON_DISCORD_ONLY = frozenset(
+    (
+        "event taken, not committed",
+        "turn claimed",
+        "run about to be a row",
+        "run is a row, no process",
+        "process started, not recorded",
+        "process answered and gone",
+        "turn ended",
+        "roundtable: second seat starting",
+        "roundtable: ended, header not final",
+        "synthesis is rows, the end not said",
+        "follow-up is a row",
+        "follow-up answered, not written",
+        "run that may write: answered",
+        "recovery: child not ended",
+        "recovery: child ended, run open",
+        "recovery: turns queued again",
+    )
+)
+
+
+def of(platform: str) -> list[Stage]:
+    """The stages that are tried there."""
+    here = ON_BOTH | ON_DISCORD_ONLY
+    return [
+        stage
+        for stage in STAGES
+        if (stage.name in here if platform == "discord" else stage.name not in ON_DISCORD_ONLY)
+    ]

@@ -131,7 +131,7 @@ async def test_a_recovery_cut_off_again_and_again_counts_as_one_cut(people):
 @on_one
 async def test_a_roundtable_that_asks_first_waits_through_a_crash(people):
     lane = people.lane
-    one = await people.held([at("turn.held")])
+    one = await people.over_budget([at("turn.held")])
     await lane.died()
     await lane.start()
     await lane.until_shown(one.root, "may send more than its budget")

@@ -81,6 +81,10 @@ class Product:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
     async def start(self, *adapters: str) -> None:
         """Start and wait until each adapter can receive."""
         self.events.clear()
@@ -125,7 +129,7 @@ class Product:
             if event.get("event") == name and all(event.get(k) == v for k, v in values.items())
         ]
 
-    async def event(self, name: str, timeout_s: float = 30.0, **values: Any) -> dict[str, Any]:
+    async def event(self, name: str, timeout_s: float = 90.0, **values: Any) -> dict[str, Any]:
         """Wait for a log event."""
         async with asyncio.timeout(timeout_s), self._changed:
             while not (found := self.logged(name, **values)):
@@ -151,7 +155,7 @@ class Product:
             self._process.send_signal(signal.SIGKILL)
         await self.ended()
 
-    async def ended(self, timeout_s: float = 30.0) -> int:
+    async def ended(self, timeout_s: float = 90.0) -> int:
         """Wait for the end of the process; its exit status."""
         assert self._process is not None
         assert self._reader is not None

@@ -138,7 +138,8 @@ async def test_no_statement_reads_a_whole_table(records):
 
     found = await records.do(lambda: dict(plans()))
     assert len(found) > 10
-    virtual = ("message_fts", "json_each", "CONSTANT ROW")
+    # An index that holds closed conversations only is read whole: mostly there are none.
+    virtual = ("message_fts", "json_each", "CONSTANT ROW", "INDEX conversation_closed")
     scans = {
         name: plan
         for name, plan in found.items()

@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
@@ -107,22 +108,26 @@ class Left:
         return bool(self.alive) or self.stirring
 
 
-def of(run_id: str, leader: int, among: Sequence[int] | None = None) -> Left:
+def of(run_id: str, leader: int, among: Sequence[int] | None = None, *, kill: bool = False) -> Left:
     """The living orphans of a run, with what they started; its dead ones are reaped.
 
     ``leader`` is the process that was started for the run. Takes some 20 µs where there are none.
-    Where ``among`` is not given, they are read anew.
+    Where ``among`` is not given, they are read anew. ``kill``: each is killed as it is met, the
+    youngest first, before one that lives for a moment has started the next.
     """
     found: list[int] = []
     dead: set[int] = set()
     stirring = False
-    for pid in _adopted() if among is None else among:
+    for pid in reversed(_adopted() if among is None else among):
         if not _is_of(pid, run_id, leader):
             dead |= {pid} if _dead(pid) else set()
         elif _dead(pid):
             _reap(pid)
             stirring = True
         else:
+            if kill:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
             found += [pid, *_below(pid)]
     _reap_stale(dead)
     return Left(tuple(found), stirring)
