@@ -233,7 +233,7 @@ class AskedActs:
         """What waits here, for ``!status``; "" when nothing does."""
         waiting = rows.waiting_in(self._here(conversation))
         lines = [f"- {posts.one_line(one)}{self._where(one, conversation)}" for one in waiting]
-        return "\n".join(["Waiting for a decision:", *lines]) if lines else ""
+        return "\n".join([say("Waiting for a decision:"), *lines]) if lines else ""
 
     def _where(self, asked: Asked, conversation: Conversation | None) -> str:
         """A link to the request's thread, where that is not the one that is open."""
@@ -258,7 +258,7 @@ class AskedActs:
                 )
                 for g in grants
             ]
-            text += "\n\n" + "\n".join(["Allowed for the session:", *allowed])
+            text += "\n\n" + "\n".join([say("Allowed for the session:"), *allowed])
         return text
 
     def _revoke(self, number: int, conversation: Conversation | None) -> Reply:

@@ -265,7 +265,7 @@ def skip(turn: Turn, run: Run, who: str, voice: Voice, now: float) -> bool:
     ):
         return False
     clear_status(run.id, now)
-    withdraw_run(run.id, f"skipped by {who}", voice, now)
+    withdraw_run(run.id, say("skipped by {who}", who=who), voice, now)
     seat = seat_at(turn, run.step)
     if not later:
         tell(turn, replace(run, state="skipped", answer=""), now)

@@ -180,7 +180,11 @@ class _Desk:
 
     def note(self, blocks: Sequence[FindingBlock]) -> list[str]:
         noted = self._noted(blocks)
-        return ["\n".join([f"🔎 Noted by {self._who}:", *_listed(noted)])] if noted else []
+        return (
+            ["\n".join([say("🔎 Noted by {who}:", who=self._who), *_listed(noted)])]
+            if noted
+            else []
+        )
 
     def keep(self, block: ArtifactBlock) -> list[str]:
         if any(row.title == block.title for row in filing.made_in(ArtifactRow, self.origin)):
@@ -254,7 +258,7 @@ class _Desk:
         settled = [self._decide(agreed, one=one) for agreed in block.decisions]
         lines = [_settled(decision) for decision in settled if decision is not None]
         return (
-            ["\n".join(["🤝 **Settled** (`!decisions` lists the ledger):", *lines])]
+            ["\n".join([say("🤝 **Settled** (`!decisions` lists the ledger):"), *lines])]
             if lines
             else []
         )

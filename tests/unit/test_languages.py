@@ -128,6 +128,25 @@ def _is_bare(text: ast.AST) -> bool:
     return any(map(_is_bare, ast.iter_child_nodes(text)))
 
 
+def test_what_lists_begin_with_goes_through_say():
+    bare = []
+    for path in sorted((*(ROOT / "bridge").rglob("*.py"), *(ROOT / "core/turns").rglob("*.py"))):
+        name = str(path.relative_to(ROOT))
+        if ON_THE_HOST.search(name):
+            continue
+        lists = [
+            joined.args[0].elts[0]
+            for joined in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(joined, ast.Call)
+            and isinstance(joined.func, ast.Attribute)
+            and joined.func.attr == "join"
+            and isinstance(joined.args[0], ast.List)
+            and joined.args[0].elts
+        ]
+        bare += [f"{name}:{first.lineno}" for first in lists if _is_bare(first)]
+    assert not bare, "say(…) them: see docs/how-to/languages.md"
+
+
 @cache
 def _marked() -> frozenset[str]:
     """The names of all constants that are marked with ``to_say``."""
