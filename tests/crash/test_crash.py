@@ -93,7 +93,7 @@ class Campaign:
         self.hits[stage.name] += 1
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 async def test_fifty_kills(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     seed = int(os.environ.get("MOOT_CRASH_SEED") or random.SystemRandom().randrange(10**6))
     with capsys.disabled():

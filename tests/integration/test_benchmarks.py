@@ -56,21 +56,21 @@ def test_packs_are_built_in_a_small_database_and_again_in_the_same_one(tmp_path,
 
 
 async def test_the_database_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.corpus.PIECE", 500)
-    whole = await make(tmp_path / "whole", 2_000, (10, 100))
+    monkeypatch.setattr("benchmarks.corpus.PIECE", 125)
+    whole = await make(tmp_path / "whole", 500, (50,))
     broken = tmp_path / "broken"
     pieces = corpus._piece
 
     def breaks(talk, done, *rest):
-        if done >= 1_000:
+        if done >= 250:
             raise KeyboardInterrupt
         return pieces(talk, done, *rest)
 
     monkeypatch.setattr(corpus, "_piece", breaks)
     with pytest.raises(KeyboardInterrupt):
-        await make(broken, 2_000, (10, 100))
+        await make(broken, 500, (50,))
     monkeypatch.setattr(corpus, "_piece", pieces)
-    gone_on = await make(broken, 2_000, (10, 100))
+    gone_on = await make(broken, 500, (50,))
     assert gone_on.seconds >= 0
     assert rows(whole.path) == rows(gone_on.path)
 
