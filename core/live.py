@@ -40,7 +40,7 @@ _UNDECIDED = re.compile(
 )
 _SIGNS = re.compile(r"\\.|`+|\*+|_+|~~|<!--|!?\[", re.DOTALL)
 _LONGEST_LINK = 2_000
-_TRIES = 40
+_TRIES, _LOOKED_AT = 40, 200_000  # ends of a text, and characters in all
 
 
 class LiveText:
@@ -149,7 +149,8 @@ def steady(text: str, *, whole: bool = False) -> str:
         begun = len(lines)
     settled = "".join(lines[:begun])
     block = "".join(_without_half_lines([*lines[begun:], last]))
-    for end in [found.start() for found in re.finditer(r"\s+|\Z", block)][:-_TRIES:-1]:
+    tries = min(_TRIES, 2 + _LOOKED_AT // (len(block) + 1))
+    for end in [found.start() for found in re.finditer(r"\s+|\Z", block)][:-tries:-1]:
         if _balanced(block[:end]) == block[:end].rstrip():
             return settled + block[:end]
     return settled

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import core.live
 from adapters.discord.render import render as to_discord
 from adapters.slack.render import render as to_slack
 from core import redact as redaction
@@ -261,3 +262,12 @@ def test_no_prefix_shows_a_part_of_a_value_that_this_house_knows(monkeypatch, va
     for end in range(len(text) + 1):
         for shown in (presentable(text[:end]), steady(text[:end])):
             assert value[:4] not in shown
+
+
+def test_a_long_text_with_much_open_is_not_looked_at_again_and_again(monkeypatch):
+    """Each look takes time in proportion to the text, so a long one gets few."""
+    looked = []
+    balanced = core.live._balanced
+    monkeypatch.setattr(core.live, "_balanced", lambda text: looked.append(text) or balanced(text))
+    assert steady("*a " * 20_000) == ""
+    assert 0 < len(looked) < 8
