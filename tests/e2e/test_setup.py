@@ -123,8 +123,10 @@ async def test_discord_joins_slack_and_goes_on_where_it_was_stopped(world, tmp_p
         '[access]\nadmins = ["slack:U1"]\nallow = ["slack:U1"]\n'
         f'[projects.billing]\npath = "{tmp_path}"\nchannels = ["slack:C1"]\n'
     )
+    (tmp_path / ".git").mkdir()
     async with setting_up(tmp_path, "discord", more) as (terminal, _):
         lines = Lines(terminal)
+        await lines.sees("keep it out of commits")
         await lines.answers("Paste the bot token", str(world.alice.id))
         await lines.sees("not the token")
         await lines.answers("Paste the bot token", world.token)
