@@ -38,8 +38,11 @@ async def test_found_signed_in_and_pinned(desk: Desk) -> None:
 
 @every_engine
 async def test_answers_and_goes_on(desk: Desk) -> None:
-    first = await desk.ask("My name is Ada. @@fake plain@@")
-    assert (first.kind, first.text) == ("answered", "Hello from the fake model."), first
+    """And it is told the context of its turn."""
+    place = "system" if desk.name in ("claude", "ollama") else "user#0"
+    context = "# About\n\nMOOTWORD " * 3
+    first = await desk.ask("My name is Ada. @@fake find text=MOOTWORD@@", context=context)
+    assert (first.kind, first.text) == ("answered", f"found in: {place}"), first
     assert not first.unclean
     assert first.usage.input_tokens > 0
     assert first.usage.output_tokens > 0
@@ -50,13 +53,6 @@ async def test_answers_and_goes_on(desk: Desk) -> None:
     second = await desk.ask("And now? @@fake history@@", resume=first.session, context="")
     assert json.loads(second.text)["user_turns"] == 2
     assert second.session == first.session
-
-
-@every_engine
-async def test_the_context_is_told(desk: Desk) -> None:
-    place = "system" if desk.name in ("claude", "ollama") else "user#0"
-    outcome = await desk.ask("@@fake find text=MOOTWORD@@", context="# About\n\nMOOTWORD " * 3)
-    assert outcome.text == f"found in: {place}"
 
 
 TEXTS = {

@@ -44,8 +44,11 @@ async def status(access: PullAccess, token: str) -> int:
         return response.status
 
 
-@pulling
-@pytest.mark.parametrize("permission", ["plan", "edit", "full"])
+# OpenCode starts slowly: its other modes are those of tests below.
+MODES = [(cli, mode) for cli in ("claude", "codex") for mode in ("plan", "edit", "full")]
+
+
+@pytest.mark.parametrize(("desk", "permission"), [*MODES, ("opencode", "plan")], indirect=["desk"])
 async def test_a_pull_goes_through_and_comes_back(desk: Desk, pulls: McpPulls, permission: str):
     asked: list[Pull] = []
 
@@ -117,7 +120,8 @@ async def test_a_resumed_session_pulls_with_the_token_of_its_new_run(desk: Desk,
 async def test_the_token_stays_on_no_disk_and_goes_through_no_proxy(desk: Desk, pulls: McpPulls):
     access = pulls.admit("r", KINDS, nothing)
     dead = "http://127.0.0.1:9"
-    outcome = await desk.ask(LOOK, env={"HTTP_PROXY": dead, "http_proxy": dead}, pulls=access)
+    env = {"HTTP_PROXY": dead, "http_proxy": dead}
+    outcome = await desk.ask(LOOK, permission="edit", env=env, pulls=access)
     assert "[nothing]" in outcome.text, outcome
     shutil.rmtree(desk.folder / desk.run_id)  # the run's own folder, as Moot removes it
     for folder in (desk.homes.folder, desk.folder):
