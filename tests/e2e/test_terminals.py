@@ -158,7 +158,7 @@ async def test_who_may_not_and_where_there_is_nothing_on_slack(slack, tmp_path, 
         root = await slack.mention("one", user=BOB)
         await on_slack.standing(slack, root, 1)
         await slack.say("!resume", thread=root, user=GUEST)
-        await slack.wait_for_answer(root, containing="for members")
+        await private(slack, "for members", GUEST)
         await slack.say("!continue please", thread=root, user=BOB)
         await slack.wait_for_answer(root, containing="without the")
         await slack.say("!continue", thread=root, user=BOB)
