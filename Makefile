@@ -51,7 +51,7 @@ check: lint  ## lint and the fast tests
 
 # Deadlines of whole products are met alone that are missed beside four others on a busy machine:
 # what failed is run once more, by itself, and fails then or is named as unsteady (decision 0097).
-TESTS = $(BIN)/python -m pytest tests -q -p cacheprovider -o cache_dir=.cache/pytest
+TESTS = $(BIN)/python -m pytest tests -q
 test: lint clis  ## everything a clean machine can run (most tests wait for processes: 5 at once on 2 cores)
 	@rm -rf .cache/pytest
 	$(TESTS) -n 5 --dist worksteal --durations=15 || { [ $$? -eq 1 ] && \
