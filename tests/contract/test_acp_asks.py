@@ -214,7 +214,7 @@ async def another_minute(desk: Desk) -> None:
     await asyncio.to_thread(rename)
 
 
-@both
+@opencode
 async def test_a_session_of_another_folder_is_lost_at_once(desk: Desk) -> None:
     """OpenCode would open it, and hang."""
     here = await desk.ask("x @@fake plain@@", permission="plan")

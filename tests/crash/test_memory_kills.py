@@ -24,7 +24,7 @@ from tests.crash.memory_life import Life
 
 pytestmark = pytest.mark.crash
 
-KILLS = int(os.environ.get("MOOT_MEMORY_KILLS") or 3)
+KILLS = int(os.environ.get("MOOT_MEMORY_KILLS") or 2)
 # Beside the rest of the suite nothing is fast; with the host to itself it takes less than a minute,
 # which the full number of kills holds it to.
 WITHIN_S = 60.0 if "MOOT_MEMORY_KILLS" in os.environ else 300.0

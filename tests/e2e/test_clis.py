@@ -123,7 +123,9 @@ async def test_a_pull_goes_on_in_the_same_session():
         assert "because of the mobile app" in json.dumps(followup)
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
+@pytest.mark.parametrize(
+    "name", ["claude", "codex"]
+)  # OpenCode: tests/contract/test_in_run_pull.py
 async def test_a_pull_while_it_works_is_shown_before_the_answer(name):
     async with moot_with(name) as (moot, slack, models):
         root = await slack.mention("We chose JWT because of the mobile app.")

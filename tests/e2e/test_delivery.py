@@ -210,6 +210,6 @@ async def test_what_was_asked_while_moot_was_away_is_answered_on_slack(slack, sl
         texts = [m.text for m in await slack.seen(direct) if m.user == BOT]
         return texts if texts and not any("⏳" in text for text in texts) else None
 
-    [answer] = await slack.wait(found, "an answer in the DM", 30)
+    [answer] = await slack.wait(found, "an answer in the DM", 90)
     assert "directly?" in answer
     assert len(slack_moot.logged("turn.queued")) == 3

@@ -44,7 +44,7 @@ async def standing(world: LoopbackDiscord, place: str, count: int) -> list[str]:
         texts = world.posts(place)
         return len(texts) == count and not any("⏳" in text for text in texts)
 
-    await world.until(there, 30, f"{count} posts of ours in {place}")
+    await world.until(there, 90, f"{count} posts of ours in {place}")
     return world.posts(place)
 
 
@@ -55,7 +55,7 @@ async def whole_answer(world: LoopbackDiscord, place: str) -> str:
         texts = world.posts(place)
         return bool(texts) and not any("⏳" in text for text in texts)
 
-    await world.until(there, 60, f"the answer in {place}")
+    await world.until(there, 90, f"the answer in {place}")
     return "\n".join(world.posts(place))
 
 

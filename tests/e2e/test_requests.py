@@ -51,6 +51,9 @@ async def playing(
 
 
 both = pytest.mark.parametrize("platform", ["slack", "discord"])
+# Where nothing differs between the two, and a product on each would only take longer.
+on_slack = pytest.mark.parametrize("platform", ["slack"])
+on_discord = pytest.mark.parametrize("platform", ["discord"])
 
 
 def requests(stage: Stage) -> list[dict[str, Any]]:
@@ -95,7 +98,7 @@ async def test_leave_is_given_once_by_who_may(platform, tmp_path):
         assert f"by {who}" in late.lower()
 
 
-@both
+@on_discord
 async def test_typed_decisions_and_leave_for_a_session(platform, tmp_path):
     async with playing(platform, tmp_path) as stage:
         place = await stage.ask('@@rehearse ask="touch one"@@')
@@ -148,7 +151,7 @@ async def test_questions_of_the_agent(platform, tmp_path):
         await stage.post(place, "No answer.")
 
 
-@both
+@on_slack
 async def test_a_request_survives_a_kill_and_is_decided_then(platform, tmp_path):
     async with playing(platform, tmp_path) as stage:
         place = await stage.ask('@@rehearse ask="touch made.txt"@@')
@@ -178,7 +181,7 @@ async def test_a_request_survives_a_kill_and_is_decided_then(platform, tmp_path)
         assert not (tmp_path / "project/other.txt").exists()
 
 
-@both
+@on_discord
 async def test_a_request_ends_with_what_it_was_for(platform, tmp_path):
     more = {"runs": {"at_once": 1}}
     async with playing(platform, tmp_path, more) as stage:

@@ -39,7 +39,7 @@ async def standing(slack: LoopbackSlack, root: str, count: int) -> list[str]:
         texts = [seen.text for seen in await slack.answers(root)]
         return texts if len(texts) == count and not any("⏳" in t for t in texts) else None
 
-    return await slack.wait(found, f"{count} posts of ours in {root}", 30)
+    return await slack.wait(found, f"{count} posts of ours in {root}", 90)
 
 
 async def whole_answer(slack: LoopbackSlack, root: str) -> str:
@@ -49,7 +49,7 @@ async def whole_answer(slack: LoopbackSlack, root: str) -> str:
         texts = [seen.text for seen in await slack.answers(root)]
         return "\n".join(texts) if texts and not any("⏳" in t for t in texts) else None
 
-    return await slack.wait(found, f"the answer in {root}", 60)
+    return await slack.wait(found, f"the answer in {root}", 90)
 
 
 def alive(pid: int) -> bool:
