@@ -205,7 +205,7 @@ async def test_a_request_ends_with_what_it_was_for(platform, tmp_path):
         assert not list((tmp_path / "project").iterdir())
 
 
-@both
+@on_slack
 async def test_nobody_decides_in_time_where_that_is_set(platform, tmp_path):
     async with playing(platform, tmp_path, {"permissions": {"answer_within_s": 1.5}}) as stage:
         place = await stage.ask('@@rehearse ask="touch a"@@')

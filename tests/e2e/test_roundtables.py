@@ -20,6 +20,9 @@ from tests.peers.slack import BOT, LoopbackSlack
 
 pytestmark = pytest.mark.peers
 on_both = pytest.mark.parametrize("table", ["slack", "discord"], indirect=True)
+# Where no platform differs.
+on_slack = pytest.mark.parametrize("table", ["slack"], indirect=True)
+on_discord = pytest.mark.parametrize("table", ["discord"], indirect=True)
 
 TWO = "--with architect:rehearsal,critic:rehearsal"
 THREE = "--with architect:rehearsal,critic:rehearsal,developer:rehearsal"
@@ -201,7 +204,7 @@ async def test_a_pull_in_a_round_at_once_stays_with_its_seat(table):
 # --- early end, positions, blocks ---------------------------------------------------------
 
 
-@on_both
+@on_discord
 async def test_the_rest_is_left_out_when_all_agree(table):
     topic = f"tabs? {act('You are', text='Tabs it is.', block=stands('agree', confidence='0.9'))}"
     root = await table.rt(f"{topic} {TWO} --rounds 3")
@@ -275,7 +278,7 @@ async def test_a_synthesis_that_fails_is_stood_in_for(table):
     assert "1 gave no position" in posts[-1].text
 
 
-@on_both
+@on_slack
 async def test_one_fails_and_the_others_go_on(table):
     fails = act(CRITIC, fail="quota", text="My opinion is a quota.")
     shows = act(DEVELOPER, show="context")
@@ -335,7 +338,7 @@ async def test_all_silent_is_failed_too(table):
 # --- people step in ----------------------------------------------------------------------
 
 
-@on_both
+@on_slack
 async def test_a_person_speaks_up_and_is_read(table):
     agrees = act("You are", text="Yes.", block=stands("agree"))
     slow = act(CRITIC, sleep="2")
@@ -385,7 +388,7 @@ async def test_next_where_nobody_sits_at_a_table(table):
     await table.says(root, "Only a roundtable has speakers to skip")
 
 
-@on_both
+@on_slack
 async def test_stop_ends_all_of_a_round_at_once(table):
     root = await table.rt(
         f"x? {act(CRITIC, hang='')} {act(DEVELOPER, hang='')} {THREE} --rounds 2 --mode parallel"
@@ -416,7 +419,7 @@ async def test_who_edits_one_that_has_begun_is_told_that_it_goes_on(table):
 # --- what it costs -----------------------------------------------------------------------
 
 
-@on_both
+@on_discord
 async def test_one_over_its_budget_asks_first_and_waits_through_a_restart(table):
     root = await table.rt(f"x? {TWO} --rounds 2 --budget 4000")
     asks = await table.says(root, "may send more than its budget of 4,000 characters")
