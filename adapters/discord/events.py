@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import discord
@@ -289,29 +289,20 @@ def channel_event(channel: Any, now: float) -> ChatEvent | None:
     place = place_of(channel, channel.guild.id)
     if place is None or place.thread:
         return None
-    return ChatEvent(
-        key=place.key(),
-        event_id=f"{CHAT}:{channel.id}:channel:{now:.6f}",
-        message_id="",
-        author=Author(id="", name="somebody", kind="bot", trusted=False),
-        text="",
-        kind="channel",
-        sent_at=now,
-        public=public_of(channel),
-    )
+    return replace(place_event(place, now), public=public_of(channel))
 
 
 def place_event(place: Place, now: float) -> ChatEvent:
-    """A thread changed, so that it may take posts again."""
+    """A channel or a thread changed, so that it may take posts again."""
     return ChatEvent(
         key=place.key(),
-        event_id=f"{CHAT}:{place.thread}:channel:{now:.6f}",
+        event_id=f"{CHAT}:{place.thread or place.channel}:channel:{now:.6f}",
         message_id="",
         author=Author(id="", name="somebody", kind="bot", trusted=False),
         text="",
         kind="channel",
         sent_at=now,
-        in_thread=True,
+        in_thread=bool(place.thread),
     )
 
 
@@ -328,5 +319,5 @@ def thread_deletion(place: Place, now: float) -> ChatEvent:
         text="",
         kind="delete",
         sent_at=now,
-        in_thread=True,
+        in_thread=bool(place.thread),
     )

@@ -24,7 +24,6 @@ __all__ = (
     "LANGUAGES",
     "in_english",
     "language_at",
-    "said_as",
     "say",
     "say_later",
     "say_many",
@@ -159,10 +158,3 @@ def say_later(text: str, /, **values: Any) -> str:
 def say_now(text: str) -> str:
     """What ``say_later`` made in the language that is spoken now; other texts as they are."""
     return text.said() if isinstance(text, Later) else text
-
-
-def said_as(text: str, /, **values: Any) -> frozenset[str]:
-    """``text`` in every language, to know again what was said before, whatever it was said in."""
-    return frozenset(
-        fill(language, catalogue(language).gettext(text), values) for language in LANGUAGES
-    )

@@ -19,7 +19,7 @@ from core.tongue.catalogue import ENGLISH, LANGUAGES, read
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core", "bridge", "adapters")
-KEYWORDS = {"say": None, "say_many": (1, 2), "to_say": None, "say_later": None, "said_as": None}
+KEYWORDS = {"say": None, "say_many": (1, 2), "to_say": None, "say_later": None}
 HEAD = """\
 # {name}. How it is extended: docs/how-to/languages.md.
 msgid ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -214,3 +215,22 @@ def discord_stage(world: LoopbackDiscord, folder: Path, more: Mapping[str, Any])
     people = [f"discord:{person.id}" for person in (world.alice, world.bob)]
     settings["access"] = {"allow": [*people, f"discord:{carol.id}"], "approvers": people}
     return OnDiscord(world, Product(folder, settings, discord_product.env(world)), carol)
+
+
+@asynccontextmanager
+async def started(
+    platform: str, folder: Path, more: Mapping[str, Any]
+) -> AsyncIterator[tuple[Any, Product]]:
+    """The product on a loopback platform of its own; for tests that act by the platform itself."""
+    if platform == "slack":
+        async with LoopbackSlack() as slack:
+            settings = slack_product.settings(slack, **more)
+            async with Product(folder, settings, slack.env()) as moot:
+                await moot.start("slack")
+                yield slack, moot
+    else:
+        async with LoopbackDiscord() as world:
+            settings = discord_product.settings(world, **more)
+            async with Product(folder, settings, discord_product.env(world)) as moot:
+                await moot.start("discord")
+                yield world, moot

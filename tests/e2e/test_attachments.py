@@ -13,6 +13,7 @@ import pytest
 from tests.e2e import test_discord as on_discord
 from tests.e2e import test_slack as on_slack
 from tests.e2e.product import Product
+from tests.e2e.stages import started
 from tests.peers.discord import LoopbackDiscord
 from tests.peers.files import FileStore, elsewhere
 from tests.peers.slack import BOB, BOT, GENERAL, LoopbackSlack
@@ -129,18 +130,8 @@ class OnDiscord:
 @pytest.fixture(params=["slack", "discord"])
 async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
     more = {"attachments": {"max_file_mb": 0.1, "max_files": 12, "max_total_mb": 0.25}}
-    if request.param == "slack":
-        async with LoopbackSlack() as slack:
-            settings = on_slack.settings(slack, **more)
-            async with Product(tmp_path, settings, slack.env()) as moot:
-                await moot.start("slack")
-                yield OnSlack(slack, moot)
-    else:
-        async with LoopbackDiscord() as world:
-            settings = on_discord.settings(world, **more)
-            async with Product(tmp_path, settings, on_discord.env(world)) as moot:
-                await moot.start("discord")
-                yield OnDiscord(world, moot)
+    async with started(request.param, tmp_path, more) as (peer, moot):
+        yield OnSlack(peer, moot) if request.param == "slack" else OnDiscord(peer, moot)
 
 
 def plain(text: str) -> str:

@@ -9,9 +9,9 @@ from typing import Protocol
 
 import pytest
 
-from tests.e2e import test_discord as on_discord
 from tests.e2e import test_slack as on_slack
 from tests.e2e.product import Product
+from tests.e2e.stages import started
 from tests.peers.discord import LoopbackDiscord
 from tests.peers.slack import LoopbackSlack
 from tests.peers.slack_api import Fault
@@ -111,18 +111,8 @@ class OnDiscord:
 @pytest.fixture(params=["slack", "discord"])
 async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
     more = {**MORE, "projects": {"acme": {**MORE["projects"]["acme"], "path": str(tmp_path)}}}
-    if request.param == "slack":
-        async with LoopbackSlack() as slack:
-            settings = on_slack.settings(slack, **more)
-            async with Product(tmp_path, settings, slack.env()) as moot:
-                await moot.start("slack")
-                yield OnSlack(slack, moot)
-    else:
-        async with LoopbackDiscord() as world:
-            settings = on_discord.settings(world, **more)
-            async with Product(tmp_path, settings, on_discord.env(world)) as moot:
-                await moot.start("discord")
-                yield OnDiscord(world, moot)
+    async with started(request.param, tmp_path, more) as (peer, moot):
+        yield OnSlack(peer, moot) if request.param == "slack" else OnDiscord(peer, moot)
 
 
 async def test_what_an_agent_made_comes_back_and_long_code_as_a_file(stage):

@@ -12,9 +12,8 @@ import pytest
 from tests.e2e import test_discord as on_discord
 from tests.e2e import test_slack as on_slack
 from tests.e2e.product import Product
+from tests.e2e.stages import started
 from tests.e2e.test_attachments import OnDiscord, OnSlack, Stage
-from tests.peers.discord import LoopbackDiscord
-from tests.peers.slack import LoopbackSlack
 
 pytestmark = pytest.mark.peers
 
@@ -32,18 +31,8 @@ async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     script = tmp_path / "listens.py"
     script.write_text(LISTENS)
     more = {"attachments": {"transcribe": [sys.executable, str(script)]}}
-    if request.param == "slack":
-        async with LoopbackSlack() as slack:
-            settings = on_slack.settings(slack, **more)
-            async with Product(tmp_path, settings, slack.env()) as moot:
-                await moot.start("slack")
-                yield OnSlack(slack, moot)
-    else:
-        async with LoopbackDiscord() as world:
-            settings = on_discord.settings(world, **more)
-            async with Product(tmp_path, settings, on_discord.env(world)) as moot:
-                await moot.start("discord")
-                yield OnDiscord(world, moot)
+    async with started(request.param, tmp_path, more) as (peer, moot):
+        yield OnSlack(peer, moot) if request.param == "slack" else OnDiscord(peer, moot)
 
 
 def voice(stage: Stage, sound: str):
